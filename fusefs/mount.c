@@ -440,7 +440,7 @@ static int choose_mode(struct fs_session *session)
         return fs_fail(session->options, 1, "%s: %s", session->options->spec_name,
                        strerror(-error));
     if (disjoint && !inside)
-        session->mode = &fs_mode_unique;
+        session->mode = FS_MODE_UNIQUE;
     return 0;
 }
 
@@ -467,7 +467,7 @@ static int set_up_passthrough(struct fs_session *session)
 static void begin_session(struct fs_session *session, const struct fs_options *options)
 {
     *session = (struct fs_session){.options = options,
-                                   .mode = options->direct ? &fs_mode_direct : &fs_mode_shared,
+                                   .mode = options->direct ? FS_MODE_DIRECT : FS_MODE_SHARED,
                                    .ready = -1,
                                    .pointers = {.record = {.folder = -1}},
                                    .log = {.fd = -1}};

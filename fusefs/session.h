@@ -52,7 +52,7 @@ struct fs_session {
     struct mpiio_store *store;
     struct mpiio_cache *cache; /* write-back; NULL: writes go directly to the file */
     int read_only; /* 0, or the negative errno of an attempt to open a slice for writing */
-    const struct fs_mode *mode;
+    enum fs_mode mode;
     char *file;       /* absolute path of the shared file */
     char *spec_path;  /* absolute path of the spec; of the file if the spec has none */
     char *mountpoint; /* absolute path, without symbolic links */

@@ -71,7 +71,7 @@ void fs_grants_end(struct fs_session *session)
 
 bool fs_grants_are_on(const struct fs_session *session)
 {
-    return session->grants.page != NULL && session->mode == &fs_mode_shared;
+    return session->grants.page != NULL && session->mode == FS_MODE_SHARED;
 }
 
 /*
@@ -276,7 +276,7 @@ static const char *find_obstacle(struct fs_session *session, const struct fs_sli
 
     if (session->cache != NULL)
         return "the daemon holds writes back (cache=back)";
-    if (session->mode == &fs_mode_unique)
+    if (session->mode == FS_MODE_UNIQUE)
         return "the kernel holds writes back (unique)";
     if (!fs_grants_are_on(session))
         return "the mount is direct";

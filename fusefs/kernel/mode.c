@@ -7,8 +7,6 @@
 #include "fusefs/kernel/sync.h"
 #include "fusefs/session.h"
 
-/* Mode shared. */
-
 /*
  * Chooses direct_io. A handle that only writes bypasses the page cache, which would cost a copy,
  * and a read for each page in which records begin or end. Above all, the kernel then locks no page
@@ -19,14 +17,18 @@
  * be sent with the page's old bytes around them. An append bypasses the cache because its offset is
  * unknown until it is done; its pages would be at the end that the kernel assumes.
  */
-static void open_shared(struct fs_session *session, const struct fs_handle *handle,
-                        struct fuse_file_info *info)
+void fs_mode_open(struct fs_session *session, const struct fs_handle *handle,
+                  struct fuse_file_info *info)
 {
-    info->keep_cache = fs_slices_is_filled(&session->slices, handle->slice, &handle->version);
-    info->direct_io =
+    bool unique = session->mode == FS_MODE_UNIQUE;
+    bool writes =
         handle->writes &&
         ((info->flags & O_APPEND) ||
          (!handle->reads && fs_slices_counts(&session->slices, handle->slice).updaters == 0));
+
+    info->keep_cache =
+        unique || fs_slices_is_filled(&session->slices, handle->slice, &handle->version);
+    info->direct_io = !unique && (writes || (handle->reads && session->mode == FS_MODE_DIRECT));
 }
 
 static void answer_refresh(struct fs_session *session, const struct fs_drop *drop, int error)
@@ -36,13 +38,17 @@ static void answer_refresh(struct fs_session *session, const struct fs_drop *dro
     fuse_reply_err(drop->request, -error);
 }
 
-static int refresh_shared(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
-                          struct fs_handle *handle)
+int fs_mode_refresh(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
+                    struct fs_handle *handle)
 {
     struct fs_drop drop = {
         .slice = handle->slice, .inode = inode, .done = answer_refresh, .request = request};
-    int error = fs_version_now(session, &drop.version);
+    int error;
 
+    if (session->mode == FS_MODE_UNIQUE)
+        return 0;
+    fs_prefetch_outdate(&session->prefetchers);
+    error = fs_version_now(session, &drop.version);
     if (error != 0)
         return error;
     if (fs_slices_is_filled(&session->slices, handle->slice, &drop.version))
@@ -67,14 +73,15 @@ static void answer_write(struct fs_session *session, const struct fs_drop *drop,
  * They may have been filled before the bytes were stored. A slice that is opened later fills its
  * pages later.
  */
-static void wrote_shared(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
-                         const struct fs_handle *handle, off_t offset, size_t put, bool direct)
+void fs_mode_wrote(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
+                   const struct fs_handle *handle, off_t offset, size_t put, bool direct)
 {
     struct fs_slice *slice = handle->slice;
     int64_t end = offset + (int64_t)put - slice->header;
     int64_t start = offset > slice->header ? offset - slice->header : 0;
     /* In atomic mode slices have pages only if they can be mapped despite direct_io. */
-    bool paged = !fs_atomic_is_on(&session->atomic) || session->mode->maps_direct;
+    bool paged = session->mode == FS_MODE_DIRECT ||
+                 (session->mode == FS_MODE_SHARED && !fs_atomic_is_on(&session->atomic));
     bool others =
         paged && end > start && fs_overlaps_drop(&session->overlaps, slice, start, end - start) > 0;
     bool own = paged && put > 0 && direct && fs_slices_counts(&session->slices, slice).readers > 0;
@@ -91,69 +98,19 @@ static void wrote_shared(struct fs_session *session, fuse_req_t request, fuse_in
         fuse_reply_write(request, put);
 }
 
-/* Mode direct: like shared, but reads bypass the page cache, too, and the daemon reads ahead. */
-
-static void open_direct(struct fs_session *session, const struct fs_handle *handle,
-                        struct fuse_file_info *info)
-{
-    open_shared(session, handle, info);
-    info->direct_io |= handle->reads;
-}
-
-static int refresh_direct(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
-                          struct fs_handle *handle)
-{
-    fs_prefetch_outdate(&session->prefetchers);
-    return refresh_shared(session, request, inode, handle);
-}
-
-/* Mode unique. */
-
 /*
  * Gives a changed slice a new inode number, because the kernel trusts its own size and times of a
  * known inode.
  */
-static int new_number(struct fs_session *session, struct fs_slice *slice, fuse_ino_t *inode)
+int fs_mode_number(struct fs_session *session, struct fs_slice *slice, fuse_ino_t *inode)
 {
     struct fs_version version = {0};
     int error;
 
+    if (session->mode != FS_MODE_UNIQUE)
+        return 0;
     fs_handle_await_release(&session->slices, slice, fs_workers_waits, &session->workers);
     error = fs_version_now(session, &version);
     *inode = fs_slices_number(&session->slices, slice, &version);
     return error;
 }
-
-static void open_unique(struct fs_session *session, const struct fs_handle *handle,
-                        struct fuse_file_info *info)
-{
-    (void)session;
-    (void)handle;
-    info->keep_cache = true;
-    info->direct_io = false;
-}
-
-const struct fs_mode fs_mode_shared = {
-    .open = open_shared,
-    .refresh = refresh_shared,
-    .wrote = wrote_shared,
-};
-
-const struct fs_mode fs_mode_direct = {
-    .maps_direct = true,
-    .open = open_direct,
-    .refresh = refresh_direct,
-    .wrote = wrote_shared,
-};
-
-/*
- * The timeout saves a request for attributes before each write of a kernel that holds writes back.
- * The kernel still looks up names, and then gets the number that changes with the file. Listings do
- * not report that number, so they list no attributes (fs_lists_attributes).
- */
-const struct fs_mode fs_mode_unique = {
-    .holds_writes = true,
-    .timeout = 1.0,
-    .number = new_number,
-    .open = open_unique,
-};

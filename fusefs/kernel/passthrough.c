@@ -207,7 +207,7 @@ static void amend_init(struct fs_session *session, const struct iovec *part)
         return;
     memcpy(&answer, part->iov_base, end);
     answer.flags |= FUSE_HANDLE_KILLPRIV_V2;
-    if (session->mode->maps_direct) {
+    if (session->mode == FS_MODE_DIRECT) {
         answer.flags |= FUSE_INIT_EXT;
         answer.flags2 |= ALLOW_MMAP_FLAG2;
     }

@@ -83,7 +83,7 @@ static size_t store_held(struct fs_session *session, struct fs_slice *slice, con
 {
     size_t wanted = length, done = 0;
 
-    if (!session->mode->holds_writes) {
+    if (session->mode != FS_MODE_UNIQUE) {
         int64_t end = mpiio_slice_size(slice->slice);
 
         if (end < 0) {

@@ -183,10 +183,10 @@ void fs_read(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset,
 static void reply_written(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
                           const struct fs_handle *handle, off_t offset, size_t put, bool direct)
 {
-    if (handle->ops->unseen || session->mode->wrote == NULL)
+    if (handle->ops->unseen)
         fuse_reply_write(request, put);
     else
-        session->mode->wrote(session, request, inode, handle, offset, put, direct);
+        fs_mode_wrote(session, request, inode, handle, offset, put, direct);
 }
 
 static void tell_written(struct fs_session *session, struct fs_waiter *waiter,
@@ -260,7 +260,7 @@ void fs_write(fuse_req_t request, fuse_ino_t inode, const char *buffer, size_t s
 static int64_t do_lseek(struct fs_session *session, struct fs_handle *handle, off_t offset,
                         int whence)
 {
-    if (session->mode->holds_writes)
+    if (session->mode == FS_MODE_UNIQUE)
         return -ENOSYS;
     if (handle->ops->lseek == NULL || offset < 0 || (whence != SEEK_DATA && whence != SEEK_HOLE))
         return -EINVAL;
@@ -298,8 +298,8 @@ static void tell_synced(struct fs_session *session, struct fs_waiter *waiter,
 {
     int answer = fs_sync_reported(session, waiter, flushed);
 
-    if (answer == 0 && session->mode->refresh != NULL)
-        answer = session->mode->refresh(session, waiter->request, waiter->inode, waiter->handle);
+    if (answer == 0)
+        answer = fs_mode_refresh(session, waiter->request, waiter->inode, waiter->handle);
     if (answer <= 0)
         fuse_reply_err(waiter->request, -answer);
     free(waiter);

@@ -21,6 +21,12 @@
 /* The delay after which owners of folders and links follow the file's, in s. */
 #define OWNER_TIMEOUT 1.0
 /*
+ * The validity of a slice's attributes in mode unique, in s. It saves a request for attributes
+ * before each write of a kernel that holds writes back. The kernel still looks up names, and then
+ * gets the number that changes with the file.
+ */
+#define UNIQUE_TIMEOUT 1.0
+/*
  * The validity of attributes from the listing of a large folder, in ms. It lets ls -l process one
  * answer to the end.
  */
@@ -198,7 +204,7 @@ static int attributes(struct fs_session *session, struct fs_node node, struct st
 static double attributes_timeout(const struct fs_session *session, struct fs_node node)
 {
     if (node.kind == FS_SLICE || node.kind == FS_EXPORT)
-        return session->mode->timeout;
+        return session->mode == FS_MODE_UNIQUE ? UNIQUE_TIMEOUT : 0;
     return node.kind == FS_STATS ? 0 : OWNER_TIMEOUT;
 }
 
@@ -212,8 +218,7 @@ static int look_up_slice(struct fs_session *session, pid_t thread, struct fs_nod
     if (error != 0)
         return error;
     fs_handle_looked_up(&session->slices, slice, thread);
-    if (session->mode->number != NULL)
-        error = session->mode->number(session, slice, &entry->ino);
+    error = fs_mode_number(session, slice, &entry->ino);
     fs_slices_put(&session->slices, slice);
     return error;
 }

@@ -40,10 +40,10 @@ static void fs_init(void *userdata, struct fuse_conn_info *connection)
      * would discard data stored through mappings of it.
      */
     connection->want &= ~(unsigned)FUSE_CAP_ATOMIC_O_TRUNC;
-    if (session->mode->holds_writes && (!(connection->capable & FUSE_CAP_WRITEBACK_CACHE) ||
-                                        fs_passthrough_is_on(&session->passthrough)))
-        session->mode = &fs_mode_shared;
-    if (session->mode->holds_writes)
+    if (session->mode == FS_MODE_UNIQUE && (!(connection->capable & FUSE_CAP_WRITEBACK_CACHE) ||
+                                            fs_passthrough_is_on(&session->passthrough)))
+        session->mode = FS_MODE_SHARED;
+    if (session->mode == FS_MODE_UNIQUE)
         connection->want |= FUSE_CAP_WRITEBACK_CACHE;
     if (session->rights.for_others && (connection->capable & FUSE_CAP_POSIX_ACL)) {
         connection->want |= FUSE_CAP_POSIX_ACL;

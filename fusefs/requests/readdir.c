@@ -35,13 +35,13 @@ static mode_t entry_type(struct fs_node node)
 /*
  * Lists attributes only in folders that are so large that a request for each would take long. In
  * other folders a slice's size and mode are never older than the request for them. If the kernel
- * holds writes back, the numbers of listed slices may be outdated (fs_mode_unique).
+ * holds writes back, the numbers of listed slices may be outdated (fs_mode_number).
  */
 bool fs_lists_attributes(const struct fs_session *session)
 {
     const struct fs_tree *tree = &session->tree;
 
-    return !session->mode->holds_writes && tree->end - tree->first > LISTED_MIN;
+    return session->mode != FS_MODE_UNIQUE && tree->end - tree->first > LISTED_MIN;
 }
 
 /* A request for entries and its answer. */

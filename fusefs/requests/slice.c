@@ -32,7 +32,7 @@ static struct fs_slice *notice_end(struct fs_session *session, struct fs_slice *
     int64_t known = atomic_load(&slice->known_size);
 
     /* A kernel that holds writes back has the newer size. */
-    if (session->mode->holds_writes || end >= wanted || end >= known ||
+    if (session->mode == FS_MODE_UNIQUE || end >= wanted || end >= known ||
         !atomic_compare_exchange_strong(&slice->known_size, &known, end))
         return NULL;
     return fs_slices_ref(&session->slices, slice);
@@ -58,7 +58,7 @@ static ALWAYS_INLINE ssize_t read_slice(struct fs_session *session, struct fs_sl
         fs_atomic_end(&session->atomic, access);
         if (got >= 0)
             got = (ssize_t)fs_unwritten_overlay(unwritten, slice->data, buffer, (size_t)got, size,
-                                                offset, session->mode->holds_writes);
+                                                offset, session->mode == FS_MODE_UNIQUE);
     } while (got >= 0 && atomic_load(&unwritten->changes) != changes);
     return got;
 }
@@ -118,7 +118,7 @@ ssize_t fs_slice_read_at(struct fs_read *read)
         fs_slices_set_filled(&session->slices, slice, &handle->version);
     if (!handle->direct)
         fs_stale_read_begin(&slice->stale, &read_in_flight, read->offset, read->size);
-    mark = session->mode->holds_writes ? fs_cut_mark(&slice->cut) : FS_UNCUT;
+    mark = session->mode == FS_MODE_UNIQUE ? fs_cut_mark(&slice->cut) : FS_UNCUT;
     got = read_file(session, slice, read->buffer, read->size, read->offset);
     if (got > 0)
         fs_truncate_mask(slice, mark, read->buffer, (size_t)got, read->offset);
@@ -212,7 +212,7 @@ int fs_slice_join(struct fs_session *session, fuse_ino_t inode, pid_t thread,
     handle->writes = (info->flags & O_ACCMODE) != O_RDONLY;
     error = check_access(session, handle->slice, info->flags);
     /* The kernel sends dirty pages of others before O_TRUNC discards those that it has not sent. */
-    handle->drops_first = error == 0 && session->mode->holds_writes && handle->writes &&
+    handle->drops_first = error == 0 && session->mode == FS_MODE_UNIQUE && handle->writes &&
                           fs_slices_counts(&session->slices, handle->slice).writers > 0;
     if (error == 0)
         error = fs_handle_join(&session->slices, handle, inode, thread);
@@ -260,15 +260,15 @@ static int slice_open(struct fs_session *session, fuse_ino_t inode, pid_t thread
     if (error != 0)
         return error;
     atomic = fs_atomic_is_on(&session->atomic);
-    session->mode->open(session, handle, info);
+    fs_mode_open(session, handle, info);
     info->direct_io |= atomic;
     if (!atomic && fs_passthrough_is_on(&session->passthrough))
         choose_passthrough(session, handle, info);
     passed = handle->backing != 0;
     handle->direct = info->direct_io || passed;
-    if (handle->writes && !passed && (!info->direct_io || session->mode->maps_direct))
+    if (handle->writes && !passed && (!info->direct_io || session->mode == FS_MODE_DIRECT))
         fs_handle_holds(&session->slices, handle);
-    handle->fills = handle->writes && !handle->direct && !session->mode->holds_writes;
+    handle->fills = handle->writes && !handle->direct && session->mode != FS_MODE_UNIQUE;
     if (handle->fills)
         fs_stale_join(&handle->slice->stale, mpiio_clock());
     fs_grants_joined(session, handle);
@@ -377,7 +377,7 @@ static ssize_t put_data(const struct fs_write *write, const char *buffer, size_t
     ssize_t put;
     int error;
 
-    if (!write->appends || session->mode->holds_writes)
+    if (!write->appends || session->mode == FS_MODE_UNIQUE)
         return put_at(write, buffer, size, *offset);
     error = fs_atomic_begin(&session->atomic, slice->slice, -1, (int64_t)size, true, &access);
     if (error != 0)
@@ -415,7 +415,7 @@ static int64_t end_inside(struct fs_session *session, const struct fs_handle *ha
 {
     const struct vs_view *view = mpiio_slice_view(handle->slice->slice);
 
-    if (vs_map_facts(vs_view_map(view))->monotonic || session->mode->holds_writes ||
+    if (vs_map_facts(vs_view_map(view))->monotonic || session->mode == FS_MODE_UNIQUE ||
         fs_atomic_is_on(&session->atomic))
         return -1;
     return mpiio_slice_size(handle->slice->slice);

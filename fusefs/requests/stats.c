@@ -230,7 +230,7 @@ char *fs_stats_text(struct fs_session *session)
             session->tree.views);
     fprintf(out, "  \"writable\": %s,\n  \"writeback\": %s,\n  \"passthrough\": %s,\n",
             session->read_only == 0 ? "true" : "false",
-            session->mode->holds_writes ? "true" : "false",
+            session->mode == FS_MODE_UNIQUE ? "true" : "false",
             fs_passthrough_is_on(&session->passthrough) ? "true" : "false");
     print_filesystem(session, out);
     print_ahead(session, out);

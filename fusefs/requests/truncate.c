@@ -51,7 +51,7 @@ static void drop_filled(const struct gap *gap, int64_t start, int64_t end)
 
     if (!gap->resizes)
         last -= last % sysconf(_SC_PAGESIZE);
-    if (session->mode->holds_writes || fs_atomic_is_on(&session->atomic))
+    if (session->mode == FS_MODE_UNIQUE || fs_atomic_is_on(&session->atomic))
         return;
     fs_overlaps_drop(&session->overlaps, slice, start, end - start);
     if (!gap->handle->direct && first < last)
@@ -71,7 +71,7 @@ static int fill(void *data, int64_t start, int64_t end)
     struct fs_slice *slice = gap->handle->slice;
     int64_t size;
 
-    if (!(gap->session->mode->holds_writes ||
+    if (!(gap->session->mode == FS_MODE_UNIQUE ||
           fs_cut_takes_part(&gap->session->slices, gap->handle)) ||
         !has_one_mark(gap->session, slice))
         return 0;
@@ -113,7 +113,7 @@ int fs_truncate_opened(struct fs_session *session, fuse_ino_t inode, struct fs_h
 
     if (!handle->writes)
         return 0;
-    if (!session->mode->holds_writes) {
+    if (session->mode != FS_MODE_UNIQUE) {
         fs_cut_start(&session->slices, handle);
         /* Otherwise the program could map pages that were filled before, beyond the next gap. */
         if (handle->fills)
@@ -131,7 +131,7 @@ static bool follows_mark(struct fs_session *session, const struct fs_handle *han
 {
     if (fs_cut_mark(&handle->slice->cut) == FS_UNCUT)
         return false;
-    return (session->mode->holds_writes || fs_cut_takes_part(&session->slices, handle)) &&
+    return (session->mode == FS_MODE_UNIQUE || fs_cut_takes_part(&session->slices, handle)) &&
            has_one_mark(session, handle->slice);
 }
 
@@ -153,7 +153,7 @@ int fs_truncate_to(struct fs_session *session, fuse_ino_t inode, const struct fs
     fs_unwritten_end_write(&session->unwritten, begun);
     if (error != 0)
         return error;
-    if (session->mode->holds_writes)
+    if (session->mode == FS_MODE_UNIQUE)
         *reported = size;
     now = mpiio_slice_size(slice->slice);
     if (now < 0)
@@ -165,7 +165,7 @@ int fs_truncate_fill_gap(struct fs_session *session, fuse_ino_t inode,
                          const struct fs_handle *handle, int64_t start, int64_t end, bool mapped)
 {
     struct gap gap = {session, inode, handle, false};
-    bool fills = !mapped || session->mode->holds_writes;
+    bool fills = !mapped || session->mode == FS_MODE_UNIQUE;
     int error;
 
     fs_workers_pause(&session->workers);

@@ -207,7 +207,7 @@ int fs_pointers_init(struct fs_session *session)
     int error = 0;
 
     self->record.folder = self->memory = -1;
-    if (session->mode->holds_writes)
+    if (session->mode == FS_MODE_UNIQUE)
         return 0;
     self->shared = calloc(views, sizeof(*self->shared));
     start = calloc(views, sizeof(*start));

@@ -26,7 +26,6 @@ static struct {
 
 const struct fs_handle_ops fs_shared_ops = {.grantable = true};
 static const struct fs_handle_ops slice_ops = {.grantable = true};
-const struct fs_mode fs_mode_shared, fs_mode_unique;
 
 int fs_drop_queue(struct fs_dropper *notifier, const struct fs_drop *drop)
 {
@@ -109,7 +108,7 @@ static int setup(void **state)
     int fd = make_file();
 
     memset(&told, 0, sizeof(told));
-    session = (struct fs_session){.mode = &fs_mode_shared};
+    session = (struct fs_session){.mode = FS_MODE_SHARED};
     session.spec = spec_from("{\"viewspec\": 1, \"file\": \"f\", \"ranks\": 2, \"view\": "
                              "{\"etype\": \"int\", \"filetype\": {\"type\": \"scatter\"}}}");
     session.store = open_store_for(fd, O_RDWR);

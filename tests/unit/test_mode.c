@@ -89,7 +89,7 @@ static int teardown(void **state)
    also for writing. */
 static bool updater;
 
-static struct fuse_file_info opened(const struct fs_mode *mode, int flags, bool reader)
+static struct fuse_file_info opened(enum fs_mode mode, int flags, bool reader)
 {
     struct fs_handle handle = {.slice = &slice,
                                .version = told.now,
@@ -99,46 +99,48 @@ static struct fuse_file_info opened(const struct fs_mode *mode, int flags, bool 
 
     slice.counts.readers = handle.reads + reader;
     slice.counts.updaters = reader && updater;
-    mode->open(&session, &handle, &info);
+    session.mode = mode;
+    fs_mode_open(&session, &handle, &info);
     slice.counts.readers = slice.counts.updaters = 0;
     return info;
 }
 
 TEST(opens, setup, teardown)
 {
-    assert_false(opened(&fs_mode_shared, O_RDONLY, false).direct_io);
-    assert_true(opened(&fs_mode_shared, O_WRONLY, false).direct_io);
-    assert_true(opened(&fs_mode_shared, O_WRONLY, true).direct_io);
-    assert_false(opened(&fs_mode_shared, O_RDWR, false).direct_io);
-    assert_true(opened(&fs_mode_shared, O_RDWR | O_APPEND, true).direct_io);
-    assert_false(opened(&fs_mode_shared, O_RDONLY | O_APPEND, true).direct_io);
-    assert_true(opened(&fs_mode_shared, O_RDONLY, false).keep_cache);
-    assert_false(opened(&fs_mode_unique, O_WRONLY | O_APPEND, false).direct_io);
-    assert_true(opened(&fs_mode_direct, O_RDONLY, false).direct_io);
-    assert_true(opened(&fs_mode_direct, O_RDWR, true).direct_io);
-    assert_true(opened(&fs_mode_direct, O_WRONLY, true).direct_io);
+    assert_false(opened(FS_MODE_SHARED, O_RDONLY, false).direct_io);
+    assert_true(opened(FS_MODE_SHARED, O_WRONLY, false).direct_io);
+    assert_true(opened(FS_MODE_SHARED, O_WRONLY, true).direct_io);
+    assert_false(opened(FS_MODE_SHARED, O_RDWR, false).direct_io);
+    assert_true(opened(FS_MODE_SHARED, O_RDWR | O_APPEND, true).direct_io);
+    assert_false(opened(FS_MODE_SHARED, O_RDONLY | O_APPEND, true).direct_io);
+    assert_true(opened(FS_MODE_SHARED, O_RDONLY, false).keep_cache);
+    assert_false(opened(FS_MODE_UNIQUE, O_WRONLY | O_APPEND, false).direct_io);
+    assert_true(opened(FS_MODE_DIRECT, O_RDONLY, false).direct_io);
+    assert_true(opened(FS_MODE_DIRECT, O_RDWR, true).direct_io);
+    assert_true(opened(FS_MODE_DIRECT, O_WRONLY, true).direct_io);
     updater = true;
-    assert_false(opened(&fs_mode_shared, O_WRONLY, true).direct_io);
-    assert_true(opened(&fs_mode_shared, O_WRONLY, false).direct_io);
+    assert_false(opened(FS_MODE_SHARED, O_WRONLY, true).direct_io);
+    assert_true(opened(FS_MODE_SHARED, O_WRONLY, false).direct_io);
     updater = false;
     told.now.size = 2;
-    assert_false(opened(&fs_mode_shared, O_RDONLY, false).keep_cache);
-    assert_true(opened(&fs_mode_unique, O_RDONLY, false).keep_cache);
+    assert_false(opened(FS_MODE_SHARED, O_RDONLY, false).keep_cache);
+    assert_true(opened(FS_MODE_UNIQUE, O_RDONLY, false).keep_cache);
 }
 
-static int refreshed(const struct fs_mode *mode)
+static int refreshed(enum fs_mode mode)
 {
     struct fs_handle handle = {.slice = &slice};
 
-    return mode->refresh(&session, NULL, slice.inode, &handle);
+    session.mode = mode;
+    return fs_mode_refresh(&session, NULL, slice.inode, &handle);
 }
 
 TEST(refreshes, setup, teardown)
 {
-    assert_int_equal(refreshed(&fs_mode_shared), 0);
+    assert_int_equal(refreshed(FS_MODE_SHARED), 0);
     assert_int_equal(told.dropped, 0);
     told.now.size = 2;
-    assert_int_equal(refreshed(&fs_mode_shared), 1);
+    assert_int_equal(refreshed(FS_MODE_SHARED), 1);
     assert_int_equal(told.dropped, 1);
     /* Only after a successful drop are the pages known to be of the version. */
     told.last.done(&session, &told.last, -EIO);
@@ -148,18 +150,18 @@ TEST(refreshes, setup, teardown)
     assert_int_equal(told.reply, 0);
     assert_int_equal(slice.filled.size, 2);
     told.now.size = 3;
-    assert_int_equal(refreshed(&fs_mode_direct), 1);
-    assert_int_equal(atomic_load(&session.prefetchers.stored), 1);
+    assert_int_equal(refreshed(FS_MODE_DIRECT), 1);
+    assert_int_equal(atomic_load(&session.prefetchers.stored), 3); /* one for each fsync */
     told.dropped = 1;
     told.notifier_error = -ENOTCONN;
-    assert_int_equal(refreshed(&fs_mode_shared), -ENOTCONN);
+    assert_int_equal(refreshed(FS_MODE_SHARED), -ENOTCONN);
     told.version_error = -EIO;
-    assert_int_equal(refreshed(&fs_mode_shared), -EIO);
+    assert_int_equal(refreshed(FS_MODE_SHARED), -EIO);
     assert_int_equal(told.dropped, 2);
 }
 
 /* Writes size bytes at offset through a handle of the only slice. */
-static void wrote(const struct fs_mode *mode, bool direct, bool reader, off_t offset, size_t size)
+static void wrote(enum fs_mode mode, bool direct, bool reader, off_t offset, size_t size)
 {
     struct fs_handle handle = {.slice = &slice, .writes = true, .direct = direct, .reads = reader};
 
@@ -167,39 +169,39 @@ static void wrote(const struct fs_mode *mode, bool direct, bool reader, off_t of
     told.answered = 0;
     slice.counts.readers = reader;
     session.mode = mode;
-    mode->wrote(&session, NULL, slice.inode, &handle, offset, size, direct);
+    fs_mode_wrote(&session, NULL, slice.inode, &handle, offset, size, direct);
     slice.counts.readers = 0;
 }
 
 TEST(answers_writes, setup, teardown)
 {
-    wrote(&fs_mode_shared, true, false, HEADER + 100, 50);
+    wrote(FS_MODE_SHARED, true, false, HEADER + 100, 50);
     assert_int_equal(told.start, 100);
     assert_int_equal(told.length, 50);
     assert_int_equal(told.answered, 50);
     /* The header's bytes are not in the file. */
-    wrote(&fs_mode_shared, true, false, 0, HEADER + 10);
+    wrote(FS_MODE_SHARED, true, false, 0, HEADER + 10);
     assert_int_equal(told.start, 0);
     assert_int_equal(told.length, 10);
-    wrote(&fs_mode_shared, true, false, 0, HEADER);
+    wrote(FS_MODE_SHARED, true, false, 0, HEADER);
     assert_int_equal(told.length, 0);
     assert_int_equal(told.answered, HEADER);
     /* A write past the page cache is answered once pages are dropped: those of its slice, if
        that has readers, or those of overlapping slices. */
-    wrote(&fs_mode_shared, true, true, HEADER, 50);
+    wrote(FS_MODE_SHARED, true, true, HEADER, 50);
     assert_int_equal(told.later, 1);
     assert_int_equal(told.answered, 0);
     told.last.done(&session, &told.last, 0);
     assert_int_equal(told.answered, 50);
     told.overlapping = 1;
-    wrote(&fs_mode_shared, true, false, HEADER, 50);
+    wrote(FS_MODE_SHARED, true, false, HEADER, 50);
     assert_int_equal(told.later, 1);
-    wrote(&fs_mode_shared, false, true, HEADER, 50);
+    wrote(FS_MODE_SHARED, false, true, HEADER, 50);
     assert_int_equal(told.later, 0);
     assert_int_equal(told.answered, 50);
     /* If the notifier cannot send a notification later, the kernel is notified now. */
     told.notifier_error = -ENOMEM;
-    wrote(&fs_mode_shared, true, false, HEADER, 50);
+    wrote(FS_MODE_SHARED, true, false, HEADER, 50);
     assert_int_equal(told.answered, 50);
 }
 
@@ -208,25 +210,39 @@ TEST(answers_at_once, setup, teardown)
 {
     told.overlapping = 1;
     atomic_store(&session.atomic.on, true);
-    wrote(&fs_mode_shared, true, true, HEADER, 50);
+    wrote(FS_MODE_SHARED, true, true, HEADER, 50);
     assert_int_equal(told.length, 0);
     assert_int_equal(told.later, 0);
     assert_int_equal(told.answered, 50);
     /* The kernel may have mapped pages. */
-    wrote(&fs_mode_direct, true, true, HEADER, 50);
+    wrote(FS_MODE_DIRECT, true, true, HEADER, 50);
     assert_int_equal(told.length, 50);
+}
+
+TEST(unique_refreshes_nothing, setup, teardown)
+{
+    told.now.size = 2;
+    assert_int_equal(refreshed(FS_MODE_UNIQUE), 0);
+    assert_int_equal(told.dropped, 0);
+    told.overlapping = 1;
+    wrote(FS_MODE_UNIQUE, true, true, HEADER, 50);
+    assert_int_equal(told.length, 0);
+    assert_int_equal(told.answered, 50);
 }
 
 TEST(numbers, setup, teardown)
 {
-    fuse_ino_t first, again;
+    fuse_ino_t first = 0, again = 0;
 
-    assert_int_equal(fs_mode_unique.number(&session, &slice, &first), 0);
-    assert_int_equal(fs_mode_unique.number(&session, &slice, &again), 0);
+    assert_int_equal(fs_mode_number(&session, &slice, &first), 0);
+    assert_int_equal(first, 0);
+    session.mode = FS_MODE_UNIQUE;
+    assert_int_equal(fs_mode_number(&session, &slice, &first), 0);
+    assert_int_equal(fs_mode_number(&session, &slice, &again), 0);
     assert_int_equal(first, again);
     told.now.size = 2;
-    assert_int_equal(fs_mode_unique.number(&session, &slice, &again), 0);
+    assert_int_equal(fs_mode_number(&session, &slice, &again), 0);
     assert_int_not_equal(first, again);
     told.version_error = -EIO;
-    assert_int_equal(fs_mode_unique.number(&session, &slice, &again), -EIO);
+    assert_int_equal(fs_mode_number(&session, &slice, &again), -EIO);
 }

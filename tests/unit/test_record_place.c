@@ -6,7 +6,6 @@
  */
 #include "slice_fixture.h"
 
-#include "fusefs/kernel/mode.h"
 #include "fusefs/session.h"
 
 static struct fs_session session;
@@ -44,13 +43,12 @@ static void rename_twice(const char *path)
 /* Checks the record's name on node 1 of 2, and removes the file. Owns the store and the spec. */
 static void check_place(struct mpiio_store *store, struct vs_spec *spec, const char *path)
 {
-    static const struct fs_mode mode;
     struct vs_view *common[2] = {NULL};
     struct fs_options options = {.peer_timeout = 1000};
     char name[64];
 
-    session = (struct fs_session){
-        .options = &options, .mode = &mode, .store = store, .spec = spec, .common = common};
+    session =
+        (struct fs_session){.options = &options, .store = store, .spec = spec, .common = common};
     session.cluster.node = 1;
     session.cluster.nodes = 2;
     session.file = strdup(path);
