@@ -27,6 +27,7 @@ int fs_drop_pages(struct fs_session *session, const struct fs_drop *drop)
     struct fs_stale_range range = {.start = drop->offset,
                                    .end = drop->length == 0 ? INT64_MAX
                                                             : drop->offset + (int64_t)drop->length};
+    uint64_t inode = fs_slices_inode_open(&session->slices, drop->slice);
     int error, tries = 0;
 
     assert(drop->offset >= 0);
@@ -34,9 +35,9 @@ int fs_drop_pages(struct fs_session *session, const struct fs_drop *drop)
     do {
         off_t all = range.end == INT64_MAX ? 0 : range.end - range.start;
 
-        error = fuse_lowlevel_notify_inval_inode(session->fuse, drop->inode, range.start, all);
+        error = fuse_lowlevel_notify_inval_inode(session->fuse, inode, range.start, all);
         tries++;
-        MPIIO_PROBE(pages_invalidated, drop->inode, range.start, all, error);
+        MPIIO_PROBE(pages_invalidated, inode, range.start, all, error);
     } while (fs_stale_drop_end(stale, &range, error != 0 || tries > REPEATS));
     return error == -ENOENT ? 0 : error; /* the kernel has no pages of it */
 }
@@ -106,9 +107,9 @@ int fs_drop_queue(struct fs_dropper *dropper, const struct fs_drop *drop)
     return put_drop(dropper, drop, &number);
 }
 
-bool fs_drop_later(struct fs_dropper *notifier, struct fs_slice *slice, fuse_ino_t inode)
+bool fs_drop_later(struct fs_dropper *notifier, struct fs_slice *slice)
 {
-    if (fs_drop_queue(notifier, &(struct fs_drop){.slice = slice, .inode = inode}) != 0)
+    if (fs_drop_queue(notifier, &(struct fs_drop){.slice = slice}) != 0)
         return false;
     atomic_fetch_add(&notifier->dropped, 1);
     return true;
@@ -116,7 +117,7 @@ bool fs_drop_later(struct fs_dropper *notifier, struct fs_slice *slice, fuse_ino
 
 /* Queues drops of the ranges, and waits for them up to PATIENCE ms, or PATIENCE_UNSURE if not
    sure. */
-static void drop_ranges(struct fs_dropper *dropper, struct fs_slice *slice, fuse_ino_t inode,
+static void drop_ranges(struct fs_dropper *dropper, struct fs_slice *slice,
                         const struct fs_stale_range *list, size_t count, bool sure)
 {
     int64_t limit = mpiio_clock() + (sure ? PATIENCE : PATIENCE_UNSURE);
@@ -125,7 +126,6 @@ static void drop_ranges(struct fs_dropper *dropper, struct fs_slice *slice, fuse
     for (size_t i = 0; i < count; i++)
         put_drop(dropper,
                  &(struct fs_drop){.slice = slice,
-                                   .inode = inode,
                                    .offset = list[i].start,
                                    .length = (size_t)(list[i].end - list[i].start)},
                  &last);
@@ -136,18 +136,18 @@ static void drop_ranges(struct fs_dropper *dropper, struct fs_slice *slice, fuse
     pthread_mutex_unlock(&dropper->lock);
 }
 
-void fs_drop_range(struct fs_dropper *dropper, struct fs_slice *slice, fuse_ino_t inode,
-                   off_t offset, size_t length, bool sure)
+void fs_drop_range(struct fs_dropper *dropper, struct fs_slice *slice, off_t offset, size_t length,
+                   bool sure)
 {
     struct fs_stale_range range = {.start = offset, .end = offset + (off_t)length};
 
     fs_workers_pause(&dropper->session->workers);
-    drop_ranges(dropper, slice, inode, &range, 1, sure);
+    drop_ranges(dropper, slice, &range, 1, sure);
     fs_workers_resume(&dropper->session->workers);
 }
 
-void fs_drop_written(struct fs_dropper *dropper, struct fs_slice *slice, fuse_ino_t inode,
-                     off_t offset, size_t length)
+void fs_drop_written(struct fs_dropper *dropper, struct fs_slice *slice, off_t offset,
+                     size_t length)
 {
     struct fs_stale_range list[FS_STALE_MAX];
     int64_t now;
@@ -162,7 +162,7 @@ void fs_drop_written(struct fs_dropper *dropper, struct fs_slice *slice, fuse_in
         count =
             fs_stale_find(&slice->stale, offset, length, now, now + PATIENCE_OTHERS, list, &sure);
         if (count > 0)
-            drop_ranges(dropper, slice, inode, list, count, sure);
+            drop_ranges(dropper, slice, list, count, sure);
         fs_workers_resume(&dropper->session->workers);
     }
     fs_stale_answered(&slice->stale, mpiio_clock());

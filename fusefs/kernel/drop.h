@@ -12,9 +12,9 @@ struct fs_session;
 struct fs_drop;
 
 /*
- * drop.c: drops, notifications that make the kernel invalidate pages of a slice. The kernel writes
- * back dirty pages first. A drop is repeated if the kernel reads stale pages during it
- * (fusefs/names/stale.h).
+ * drop.c: drops, notifications that make the kernel invalidate pages of a slice, by the number that
+ * it is open by. The kernel writes back dirty pages first. A drop is repeated if the kernel reads
+ * stale pages during it (fusefs/names/stale.h).
  */
 
 /* Answers the request of a drop. error is the result of the drop: 0 or a negative errno. */
@@ -25,7 +25,6 @@ typedef void fs_dropped(struct fs_session *session, const struct fs_drop *drop, 
 struct fs_drop {
     struct fs_task task;    /* must be the first member */
     struct fs_slice *slice; /* a reference while the drop is queued; NULL: no pages */
-    fuse_ino_t inode;       /* the number by which the kernel knows the slice */
     off_t offset;           /* start of the pages */
     size_t length;          /* length of the pages; 0: all from offset on */
     fs_dropped *done;       /* called after the drop; NULL: there is no request to answer */
@@ -82,22 +81,22 @@ int fs_drop_queue(struct fs_dropper *dropper, const struct fs_drop *drop);
  * Queues a drop of all pages of a slice, and counts it. Returns false if memory is short or the
  * thread has ended. Thread-safe; does not wait.
  */
-bool fs_drop_later(struct fs_dropper *notifier, struct fs_slice *slice, fuse_ino_t inode);
+bool fs_drop_later(struct fs_dropper *notifier, struct fs_slice *slice);
 
 /*
  * Makes the kernel invalidate the pages of length bytes (0: all) of a slice, from offset on. Waits
  * up to 2 s, or up to 20 ms if a page may be locked for the caller's own request (!sure). The drop
  * continues after that. For threads that answer requests. Thread-safe.
  */
-void fs_drop_range(struct fs_dropper *dropper, struct fs_slice *slice, fuse_ino_t inode,
-                   off_t offset, size_t length, bool sure);
+void fs_drop_range(struct fs_dropper *dropper, struct fs_slice *slice, off_t offset, size_t length,
+                   bool sure);
 
 /*
  * Invalidates pages that may lack the bytes of a write through the slice's pages. Call it between
  * the write of length bytes (0: it failed) at offset and its answer. Waits up to 2 s. Thread-safe.
  */
-void fs_drop_written(struct fs_dropper *dropper, struct fs_slice *slice, fuse_ino_t inode,
-                     off_t offset, size_t length);
+void fs_drop_written(struct fs_dropper *dropper, struct fs_slice *slice, off_t offset,
+                     size_t length);
 
 /*
  * overlaps.c: slices that show the same bytes of the file. They may belong to other views, to other

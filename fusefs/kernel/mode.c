@@ -38,11 +38,9 @@ static void answer_refresh(struct fs_session *session, const struct fs_drop *dro
     fuse_reply_err(drop->request, -error);
 }
 
-int fs_mode_refresh(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
-                    struct fs_handle *handle)
+int fs_mode_refresh(struct fs_session *session, fuse_req_t request, struct fs_handle *handle)
 {
-    struct fs_drop drop = {
-        .slice = handle->slice, .inode = inode, .done = answer_refresh, .request = request};
+    struct fs_drop drop = {.slice = handle->slice, .done = answer_refresh, .request = request};
     int error;
 
     if (session->mode == FS_MODE_UNIQUE)
@@ -73,8 +71,8 @@ static void answer_write(struct fs_session *session, const struct fs_drop *drop,
  * They may have been filled before the bytes were stored. A slice that is opened later fills its
  * pages later.
  */
-void fs_mode_wrote(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
-                   const struct fs_handle *handle, off_t offset, size_t put, bool direct)
+void fs_mode_wrote(struct fs_session *session, fuse_req_t request, const struct fs_handle *handle,
+                   off_t offset, size_t put, bool direct)
 {
     struct fs_slice *slice = handle->slice;
     int64_t end = offset + (int64_t)put - slice->header;
@@ -88,7 +86,6 @@ void fs_mode_wrote(struct fs_session *session, fuse_req_t request, fuse_ino_t in
 
     if ((own || (others && direct)) &&
         fs_drop_queue(&session->notifier, &(struct fs_drop){.slice = slice,
-                                                            .inode = inode,
                                                             .offset = offset,
                                                             .length = put,
                                                             .done = answer_write,

@@ -40,15 +40,14 @@ void fs_mode_open(struct fs_session *session, const struct fs_handle *handle,
  * sees what others have stored. Then returns 1: the notifier answers. Otherwise returns 0 or a
  * negative errno, for the caller to answer. In mode unique, pages are never older.
  */
-int fs_mode_refresh(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
-                    struct fs_handle *handle);
+int fs_mode_refresh(struct fs_session *session, fuse_req_t request, struct fs_handle *handle);
 
 /*
  * Answers a write of put bytes at offset. They are stored, so other readers must see them after
  * the answer. direct is true if the write bypassed the page cache. In mode unique, no other reader
  * has pages.
  */
-void fs_mode_wrote(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
-                   const struct fs_handle *handle, off_t offset, size_t put, bool direct);
+void fs_mode_wrote(struct fs_session *session, fuse_req_t request, const struct fs_handle *handle,
+                   off_t offset, size_t put, bool direct);
 
 #endif

@@ -123,9 +123,8 @@ size_t fs_overlaps_drop(struct fs_overlaps *overlaps, struct fs_slice *slice, in
     for (size_t i = 0; i < list.count; i++) {
         struct fs_slice *other = list.slices[i];
 
-        /* The kernel knows the slice by its own number. Only mode unique uses others. */
         if (length == 0 || (other != slice && shows(slice, offset, length, other)))
-            dropped += fs_drop_later(overlaps->notifier, other, other->inode);
+            dropped += fs_drop_later(overlaps->notifier, other);
         fs_slices_put(overlaps->slices, other);
     }
     free(list.slices);

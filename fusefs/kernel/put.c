@@ -166,7 +166,7 @@ static void drop_given_up(struct fs_session *session, struct fs_slice *slice)
     const struct fs_version unknown = {.settled = false};
 
     fs_slices_set_filled(&session->slices, slice, &unknown);
-    fs_drop_later(&session->notifier, slice, fs_slices_inode_open(&session->slices, slice));
+    fs_drop_later(&session->notifier, slice);
 }
 
 void fs_give_up(struct fs_session *session, struct fs_slice *slice)

@@ -116,10 +116,9 @@ static int send_pages(struct fs_session *session)
 
     for (size_t i = 0; i < list.count; i++) {
         struct fs_slice *slice = list.slices[i];
-        fuse_ino_t inode = fs_slices_inode_open(&session->slices, slice);
         int torn;
 
-        fs_drop_pages(session, &(struct fs_drop){.slice = slice, .inode = inode});
+        fs_drop_pages(session, &(struct fs_drop){.slice = slice});
         torn = fs_store_partial(session, slice);
         error = error != 0 ? error : torn;
         fs_slices_put(&session->slices, slice);

@@ -22,7 +22,6 @@ struct fs_read {
 struct fs_write {
     struct fs_session *session;
     fuse_req_t request;
-    fuse_ino_t inode;
     struct fs_handle *handle;
     const char *buffer;
     size_t size;
@@ -62,15 +61,14 @@ struct fs_handle_ops {
                      int whence);
 
     /* fallocate(2) with mode 0. NULL: EOPNOTSUPP. */
-    int (*fallocate)(struct fs_session *session, fuse_ino_t inode, struct fs_handle *handle,
-                     off_t offset, off_t length);
+    int (*fallocate)(struct fs_session *session, struct fs_handle *handle, off_t offset,
+                     off_t length);
 
     /*
      * Handles O_TRUNC, just after the open. May set *reported to the size to report to the kernel.
      * NULL: truncation has no effect.
      */
-    int (*truncate)(struct fs_session *session, fuse_ino_t inode, struct fs_handle *handle,
-                    off_t *reported);
+    int (*truncate)(struct fs_session *session, struct fs_handle *handle, off_t *reported);
 
     /*
      * Returns 1 if it has arranged that waiter->done is called, now or later. NULL: nothing to do.
@@ -117,23 +115,22 @@ int fs_slice_flush(struct fs_session *session, struct fs_handle *handle, int tor
  * Truncates the slice of a handle that has just been opened with O_TRUNC. Sets *reported if another
  * size than the slice's must be reported to the kernel.
  */
-int fs_truncate_opened(struct fs_session *session, fuse_ino_t inode, struct fs_handle *handle,
-                       off_t *reported);
+int fs_truncate_opened(struct fs_session *session, struct fs_handle *handle, off_t *reported);
 
 /*
  * Implements ftruncate(2) of a slice that is open by the handle. size includes the header. reported
  * is as above.
  */
-int fs_truncate_to(struct fs_session *session, fuse_ino_t inode, const struct fs_handle *handle,
-                   int64_t size, off_t *reported);
+int fs_truncate_to(struct fs_session *session, const struct fs_handle *handle, int64_t size,
+                   off_t *reported);
 
 /*
  * Fills the gap before bytes [start, end) that are about to be written, if the slice is cut. Call
  * it between fs_unwritten_begin_write and its end. If mapped, the bytes are stores through a
  * mapping, and a gap is filled only if the kernel holds writes back.
  */
-int fs_truncate_fill_gap(struct fs_session *session, fuse_ino_t inode,
-                         const struct fs_handle *handle, int64_t start, int64_t end, bool mapped);
+int fs_truncate_fill_gap(struct fs_session *session, const struct fs_handle *handle, int64_t start,
+                         int64_t end, bool mapped);
 
 /*
  * Replaces bytes beyond mark by zeros in a buffer that was read at offset, which includes the

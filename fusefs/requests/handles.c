@@ -76,11 +76,10 @@ static void answer_open(struct fs_session *session, const struct fs_drop *drop, 
 }
 
 /* Has the notifier answer an open once the kernel has sent the slice's dirty pages. */
-static bool drop_first(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
+static bool drop_first(struct fs_session *session, fuse_req_t request,
                        const struct fuse_file_info *info)
 {
     return fs_drop_queue(&session->notifier, &(struct fs_drop){.slice = fs_handle_of(info)->slice,
-                                                               .inode = inode,
                                                                .done = answer_open,
                                                                .request = request,
                                                                .info = *info}) == 0;
@@ -118,7 +117,7 @@ void fs_open(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
     error = do_open(request, inode, info);
     if (error != 0)
         fuse_reply_err(request, -error);
-    else if (!fs_handle_of(info)->drops_first || !drop_first(session, request, inode, info))
+    else if (!fs_handle_of(info)->drops_first || !drop_first(session, request, info))
         reply_open(session, request, info);
 }
 
@@ -127,15 +126,15 @@ void fs_open(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
  * kernel takes the new end of the slice from a short answer, but not if pages were invalidated
  * since the request. Then the reader would get the zeros.
  */
-static void drop_pages(struct fs_session *session, struct fs_slice *slice, fuse_ino_t inode)
+static void drop_pages(struct fs_session *session, struct fs_slice *slice)
 {
     /* If memory is short, the pages stay until the next open, which invalidates them. */
-    fs_drop_later(&session->notifier, slice, inode);
+    fs_drop_later(&session->notifier, slice);
     fs_slices_put(&session->slices, slice);
 }
 
 /* Reads, and answers with the bytes. Nothing uses the handle after the answer, which may end it. */
-static void answer_read(struct fs_read *read, fuse_ino_t inode)
+static void answer_read(struct fs_read *read)
 {
     bool atomic = fs_atomic_is_on(&read->session->atomic);
     struct fs_prefetch *prefetch = atomic ? NULL : read->handle->prefetch;
@@ -151,7 +150,7 @@ static void answer_read(struct fs_read *read, fuse_ino_t inode)
     if (prefetch != NULL)
         fs_prefetch_done(prefetch, asked, offset, got, ahead != NULL);
     if (read->shrunk != NULL)
-        drop_pages(read->session, read->shrunk, inode);
+        drop_pages(read->session, read->shrunk);
 }
 
 void fs_read(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset,
@@ -166,6 +165,7 @@ void fs_read(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset,
     struct fs_read_buffer *buffer = NULL;
     int error = size > FS_READ_MAX ? -EINVAL : 0;
 
+    (void)inode;
     /* The kernel reads pages of a mapping without a lock owner. */
     if (read.handle->ops->positionless && info->lock_owner == 0)
         error = -ENODEV;
@@ -176,17 +176,17 @@ void fs_read(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset,
         return;
     }
     read.buffer = buffer->bytes;
-    answer_read(&read, inode);
+    answer_read(&read);
     fs_read_buffers_put(&session->buffers, buffer);
 }
 
-static void reply_written(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
+static void reply_written(struct fs_session *session, fuse_req_t request,
                           const struct fs_handle *handle, off_t offset, size_t put, bool direct)
 {
     if (handle->ops->unseen)
         fuse_reply_write(request, put);
     else
-        fs_mode_wrote(session, request, inode, handle, offset, put, direct);
+        fs_mode_wrote(session, request, handle, offset, put, direct);
 }
 
 static void tell_written(struct fs_session *session, struct fs_waiter *waiter,
@@ -197,8 +197,7 @@ static void tell_written(struct fs_session *session, struct fs_waiter *waiter,
     if (error != 0)
         fuse_reply_err(waiter->request, -error);
     else
-        reply_written(session, waiter->request, waiter->inode, waiter->handle, waiter->offset,
-                      waiter->size, true);
+        reply_written(session, waiter->request, waiter->handle, waiter->offset, waiter->size, true);
     free(waiter);
 }
 
@@ -213,7 +212,6 @@ static int sync_direct(const struct fs_write *write, size_t put)
                                .sync = true,
                                .data_only = (write->flags & O_SYNC) != O_SYNC,
                                .request = write->request,
-                               .inode = write->inode,
                                .handle = write->handle,
                                .offset = write->offset,
                                .size = put};
@@ -230,7 +228,6 @@ void fs_write(fuse_req_t request, fuse_ino_t inode, const char *buffer, size_t s
 {
     struct fs_write write = {.session = fs_session_of(request),
                              .request = request,
-                             .inode = inode,
                              .handle = fs_handle_of(info),
                              .buffer = buffer,
                              .size = size,
@@ -242,6 +239,7 @@ void fs_write(fuse_req_t request, fuse_ino_t inode, const char *buffer, size_t s
     ssize_t put;
     int answer;
 
+    (void)inode;
     if (handle->ops->write == NULL)
         put = -EBADF;
     else if (handle->ops->positionless && write.mapped)
@@ -252,7 +250,7 @@ void fs_write(fuse_req_t request, fuse_ino_t inode, const char *buffer, size_t s
     if (answer < 0)
         fuse_reply_err(request, -answer);
     else if (answer == 0)
-        reply_written(write.session, request, inode, handle, write.offset, (size_t)put,
+        reply_written(write.session, request, handle, write.offset, (size_t)put,
                       handle->direct && !write.mapped);
 }
 
@@ -288,8 +286,9 @@ void fs_fallocate(fuse_req_t request, fuse_ino_t inode, int mode, off_t offset, 
     struct fs_handle *handle = fs_handle_of(info);
     int error = -EOPNOTSUPP;
 
+    (void)inode;
     if (mode == 0 && handle->ops->fallocate != NULL)
-        error = handle->ops->fallocate(session, inode, handle, offset, length);
+        error = handle->ops->fallocate(session, handle, offset, length);
     fuse_reply_err(request, -error);
 }
 
@@ -299,7 +298,7 @@ static void tell_synced(struct fs_session *session, struct fs_waiter *waiter,
     int answer = fs_sync_reported(session, waiter, flushed);
 
     if (answer == 0)
-        answer = fs_mode_refresh(session, waiter->request, waiter->inode, waiter->handle);
+        answer = fs_mode_refresh(session, waiter->request, waiter->handle);
     if (answer <= 0)
         fuse_reply_err(waiter->request, -answer);
     free(waiter);
@@ -314,10 +313,10 @@ void fs_fsync(fuse_req_t request, fuse_ino_t inode, int datasync, struct fuse_fi
                                .sync = true,
                                .data_only = datasync != 0,
                                .request = request,
-                               .inode = inode,
                                .handle = handle};
     int answer;
 
+    (void)inode;
     answer = handle->ops->fsync != NULL ? handle->ops->fsync(session, &waiter) : 0;
     if (answer <= 0)
         fuse_reply_err(request, -answer);

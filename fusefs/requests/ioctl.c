@@ -32,11 +32,10 @@ static void answer_dropped(struct fs_session *session, const struct fs_drop *dro
  * Returns true if the request is answered after a drop. Requests of other users have no effect at
  * all.
  */
-static bool waits_for_drop(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
-                           struct fs_handle *handle, uint64_t nonce)
+static bool waits_for_drop(struct fs_session *session, fuse_req_t request, struct fs_handle *handle,
+                           uint64_t nonce)
 {
     struct fs_drop drop = {.slice = handle->slice,
-                           .inode = inode,
                            .done = answer_dropped,
                            .request = request,
                            .handle = handle,
@@ -104,7 +103,7 @@ void fs_ioctl(fuse_req_t request, fuse_ino_t inode, unsigned command, void *argu
     struct fs_handle *handle = fs_handle_of(info);
     struct mpiio_grant_request asked;
 
-    (void)argument;
+    (void)inode, (void)argument;
     if ((flags & FUSE_IOCTL_DIR) != 0 || !handle->ops->grantable) {
         fuse_reply_err(request, command == MPIIO_GRANT_ASK ? ENODATA : ENOTTY);
         return;
@@ -124,6 +123,6 @@ void fs_ioctl(fuse_req_t request, fuse_ino_t inode, unsigned command, void *argu
         return;
     }
     memcpy(&asked, in, sizeof(asked));
-    if (!waits_for_drop(session, request, inode, handle, asked.nonce))
+    if (!waits_for_drop(session, request, handle, asked.nonce))
         answer(session, request, handle, asked.nonce);
 }

@@ -332,7 +332,6 @@ static int set_size(fuse_req_t request, struct fs_node node, int64_t size,
 {
     struct fs_session *session = fs_session_of(request);
     struct fs_handle *opened = NULL;
-    fuse_ino_t inode = fs_tree_inode(node);
     struct fs_slice *slice;
     int error;
 
@@ -346,11 +345,11 @@ static int set_size(fuse_req_t request, struct fs_node node, int64_t size,
     if (!mpiio_slice_is_writable(slice->slice))
         error = -EROFS;
     else if (info != NULL)
-        error = fs_truncate_to(session, inode, fs_handle_of(info), size, reported);
+        error = fs_truncate_to(session, fs_handle_of(info), size, reported);
     else if (size == 0)
         opened = fs_handle_truncates(&session->slices, slice, fuse_req_ctx(request)->pid);
     if (error == 0 && opened != NULL && opened->ops->truncate != NULL)
-        error = opened->ops->truncate(session, inode, opened, reported);
+        error = opened->ops->truncate(session, opened, reported);
     else if (error == 0 && opened == NULL && info == NULL) /* truncate(2) */
         error = fs_put_size(session, slice, size);
     fs_slices_put(&session->slices, slice);

@@ -75,6 +75,6 @@ int fs_npy_write(const struct fs_write *write, size_t size)
             return reported == -ENOMEM ? -ENOMEM : -EPERM;
     }
     /* The kernel's page differs from the actual header. */
-    fs_drop_later(&write->session->notifier, slice, write->inode);
+    fs_drop_later(&write->session->notifier, slice);
     return 0;
 }

@@ -342,7 +342,7 @@ static ssize_t append(const struct fs_write *write, const char *buffer, size_t s
     if (put <= 0)
         return put;
     if (end != *offset && !write->handle->direct)
-        fs_drop_later(&session->notifier, slice, write->inode);
+        fs_drop_later(&session->notifier, slice);
     fs_put_note(session, slice, end, put);
     fs_cut_reach(&slice->cut, end, end + put, NULL, NULL);
     *offset = end;
@@ -358,8 +358,7 @@ static ssize_t put_at(const struct fs_write *write, const char *buffer, size_t s
     int error = 0;
 
     if (end > fs_cut_mark(&slice->cut)) /* never if the slice is not cut */
-        error =
-            fs_truncate_fill_gap(session, write->inode, write->handle, offset, end, write->mapped);
+        error = fs_truncate_fill_gap(session, write->handle, offset, end, write->mapped);
     if (write->mapped) { /* the kernel does not send the page again */
         ssize_t put = fs_store_page(session, slice, buffer, size, offset);
 
@@ -425,15 +424,15 @@ static int64_t end_inside(struct fs_session *session, const struct fs_handle *ha
  * Invalidates the slice's pages behind its former end, if it has grown by more than the bytes of
  * [start, end). The kernel has filled a page there with zeros, and the file may have other bytes.
  */
-static void drop_grown(struct fs_session *session, const struct fs_handle *handle, fuse_ino_t inode,
-                       int64_t former, int64_t start, int64_t end)
+static void drop_grown(struct fs_session *session, const struct fs_handle *handle, int64_t former,
+                       int64_t start, int64_t end)
 {
     struct fs_slice *slice = handle->slice;
     int64_t now = former < 0 ? -1 : mpiio_slice_size(slice->slice);
 
     if (now > former && (former < start || now > end))
-        fs_drop_range(&session->dropper, slice, inode, former + slice->header,
-                      (size_t)(now - former), false);
+        fs_drop_range(&session->dropper, slice, former + slice->header, (size_t)(now - former),
+                      false);
 }
 
 ssize_t fs_slice_write_at(struct fs_write *write)
@@ -450,10 +449,9 @@ ssize_t fs_slice_write_at(struct fs_write *write)
     put = put_bytes(write);
     fs_unwritten_end_write(&session->unwritten, begun);
     if (handle->fills && !write->mapped)
-        fs_drop_written(&session->dropper, handle->slice, write->inode, write->offset,
-                        put > 0 ? (size_t)put : 0);
+        fs_drop_written(&session->dropper, handle->slice, write->offset, put > 0 ? (size_t)put : 0);
     start = write->offset - handle->slice->header;
-    drop_grown(session, handle, write->inode, former, start, start + (put > 0 ? put : 0));
+    drop_grown(session, handle, former, start, start + (put > 0 ? put : 0));
     return put;
 }
 
@@ -461,18 +459,17 @@ ssize_t fs_slice_write_at(struct fs_write *write)
  * Fills the gap before end, so that the range which fallocate(2) adds to a truncated slice reads as
  * zeros.
  */
-static int reserve_gap(struct fs_session *session, fuse_ino_t inode, const struct fs_handle *handle,
-                       int64_t end)
+static int reserve_gap(struct fs_session *session, const struct fs_handle *handle, int64_t end)
 {
     bool begun = fs_unwritten_begin_write(&session->unwritten);
-    int error = fs_truncate_fill_gap(session, inode, handle, end, end, false);
+    int error = fs_truncate_fill_gap(session, handle, end, end, false);
 
     fs_unwritten_end_write(&session->unwritten, begun);
     return error;
 }
 
-static int slice_fallocate(struct fs_session *session, fuse_ino_t inode, struct fs_handle *handle,
-                           off_t offset, off_t length)
+static int slice_fallocate(struct fs_session *session, struct fs_handle *handle, off_t offset,
+                           off_t length)
 {
     struct fs_slice *slice = handle->slice;
     int64_t end = offset + length;
@@ -481,14 +478,14 @@ static int slice_fallocate(struct fs_session *session, fuse_ino_t inode, struct 
     int error = 0;
 
     if (head < length && fs_cut_mark(&slice->cut) != FS_UNCUT)
-        error = reserve_gap(session, inode, handle, end - slice->header);
+        error = reserve_gap(session, handle, end - slice->header);
     if (error == 0 && head < length)
         error = mpiio_slice_reserve(slice->slice, offset + head - slice->header, length - head);
     if (error == 0) {
         fs_put_note_end(slice, end);
         fs_flusher_grew(&session->flusher);
     }
-    drop_grown(session, handle, inode, former, end, end);
+    drop_grown(session, handle, former, end, end);
     return error;
 }
 

@@ -17,7 +17,6 @@ static const char zeros[ZEROS];
 /* A gap to fill before a write or in a truncation. */
 struct gap {
     struct fs_session *session;
-    fuse_ino_t inode;
     const struct fs_handle *handle;
     bool resizes; /* the gap belongs to a truncation, during which the kernel sends no pages */
 };
@@ -55,10 +54,9 @@ static void drop_filled(const struct gap *gap, int64_t start, int64_t end)
         return;
     fs_overlaps_drop(&session->overlaps, slice, start, end - start);
     if (!gap->handle->direct && first < last)
-        fs_drop_range(&session->dropper, slice, gap->inode, first, (size_t)(last - first),
-                      !gap->resizes);
+        fs_drop_range(&session->dropper, slice, first, (size_t)(last - first), !gap->resizes);
     if (fs_slices_counts(&session->slices, slice).readers > 0)
-        fs_drop_later(&session->notifier, slice, gap->inode);
+        fs_drop_later(&session->notifier, slice);
 }
 
 /*
@@ -106,8 +104,7 @@ static bool cuts_held(struct fs_session *session, struct fs_slice *slice)
            fs_slices_counts(&session->slices, slice).handles == 1;
 }
 
-int fs_truncate_opened(struct fs_session *session, fuse_ino_t inode, struct fs_handle *handle,
-                       off_t *reported)
+int fs_truncate_opened(struct fs_session *session, struct fs_handle *handle, off_t *reported)
 {
     struct fs_slice *slice = handle->slice;
 
@@ -117,7 +114,7 @@ int fs_truncate_opened(struct fs_session *session, fuse_ino_t inode, struct fs_h
         fs_cut_start(&session->slices, handle);
         /* Otherwise the program could map pages that were filled before, beyond the next gap. */
         if (handle->fills)
-            fs_drop_range(&session->dropper, slice, inode, 0, 0, false);
+            fs_drop_range(&session->dropper, slice, 0, 0, false);
     } else if (cuts_held(session, slice)) {
         fs_cut_start(&session->slices, handle);
         fs_slices_renumber(&session->slices);
@@ -135,11 +132,11 @@ static bool follows_mark(struct fs_session *session, const struct fs_handle *han
            has_one_mark(session, handle->slice);
 }
 
-int fs_truncate_to(struct fs_session *session, fuse_ino_t inode, const struct fs_handle *handle,
-                   int64_t size, off_t *reported)
+int fs_truncate_to(struct fs_session *session, const struct fs_handle *handle, int64_t size,
+                   off_t *reported)
 {
     struct fs_slice *slice = handle->slice;
-    struct gap gap = {session, inode, handle, true};
+    struct gap gap = {session, handle, true};
     int64_t place = size > slice->header ? size - slice->header : 0, now;
     bool begun;
     int error;
@@ -161,10 +158,10 @@ int fs_truncate_to(struct fs_session *session, fuse_ino_t inode, const struct fs
     return place > now ? fs_put_size(session, slice, size) : 0;
 }
 
-int fs_truncate_fill_gap(struct fs_session *session, fuse_ino_t inode,
-                         const struct fs_handle *handle, int64_t start, int64_t end, bool mapped)
+int fs_truncate_fill_gap(struct fs_session *session, const struct fs_handle *handle, int64_t start,
+                         int64_t end, bool mapped)
 {
-    struct gap gap = {session, inode, handle, false};
+    struct gap gap = {session, handle, false};
     bool fills = !mapped || session->mode == FS_MODE_UNIQUE;
     int error;
 

@@ -132,7 +132,7 @@ static int refreshed(enum fs_mode mode)
     struct fs_handle handle = {.slice = &slice};
 
     session.mode = mode;
-    return fs_mode_refresh(&session, NULL, slice.inode, &handle);
+    return fs_mode_refresh(&session, NULL, &handle);
 }
 
 TEST(refreshes, setup, teardown)
@@ -169,7 +169,7 @@ static void wrote(enum fs_mode mode, bool direct, bool reader, off_t offset, siz
     told.answered = 0;
     slice.counts.readers = reader;
     session.mode = mode;
-    fs_mode_wrote(&session, NULL, slice.inode, &handle, offset, size, direct);
+    fs_mode_wrote(&session, NULL, &handle, offset, size, direct);
     slice.counts.readers = 0;
 }
 
