@@ -53,7 +53,7 @@ static int run_work(void *data, int out)
 
     if (dup2(out, STDERR_FILENO) < 0)
         return 1;
-    job.mountpoint = worker->place;
+    job.mountpoint = job.path = worker->place;
     status = unmount_begin(&job, ASK);
     if (status < 0 && !job.silent) {
         if (write(out, &asked, 1) != 1 || read(worker->turn, &byte, 1) < 0)

@@ -15,10 +15,11 @@
 #include "unmount.h"
 
 static const char usage_text[] =
-    "Usage: mpiio-umount [OPTION]... MOUNTPOINT\n"
+    "Usage: mpiio-umount [OPTION]... MOUNTPOINT...\n"
     "       mpiio-umount [OPTION]... --all\n"
-    "Syncs and unmounts the views mounted at MOUNTPOINT, on all nodes; returns when the daemon is "
-    "gone.\n"
+    "Syncs and unmounts the views mounted at each MOUNTPOINT, on all nodes; returns when the "
+    "daemon "
+    "is gone.\n"
     "\n"
     "  -f, --force      unmount although it is in use, cannot be synced or does not answer\n"
     "      --node       unmount this node alone: the others stay\n"
@@ -33,10 +34,10 @@ static const char usage_text[] =
     "Exit status: 0 unmounted, 1 failed (what is mounted stays so), 2 wrong usage, 3 "
     "unmounted, and data were lost. See mpiio-umount(1).\n";
 
-/* The request: one mount, or all mounts of a user. */
+/* The request: mounts by their mount points, or all mounts of a user. */
 struct request {
-    struct unmount job;
-    const char *hosts; /* hosts to unmount it on; NULL: this host */
+    struct unmount job; /* the options that all mounts have in common */
+    const char *hosts;  /* hosts to unmount them on; NULL: this host */
     bool is_all;
     const char *user;
     uid_t owner;
@@ -116,20 +117,49 @@ static int find_user(struct request *request)
 }
 
 /* Checks the combination of options and operands. Returns -1, or the status to exit with. */
-static int check_request(struct request *request, int operands, const char *operand)
+static int check_request(struct request *request, int operands, char **operand)
 {
+    bool empty = operands == 0;
+
     if (request->is_all && (operands > 0 || request->job.alone || request->hosts != NULL))
         return refuse_option("--all goes with no mount point, --node or --hosts");
     if (!request->is_all && (request->job.dead_only || request->user != NULL))
         return refuse_option("--dead and --user go with --all");
     if (request->is_all)
         return find_user(request);
-    if (operands != 1 || *operand == '\0')
+    for (int i = 0; i < operands; i++)
+        empty = empty || *operand[i] == '\0';
+    if (empty)
         return refuse_option("expected MOUNTPOINT (see mpiio-umount --help)");
     if (request->hosts != NULL && request->job.alone)
         return refuse_option("--node and --hosts exclude each other");
-    request->job.mountpoint = operand;
     return -1;
+}
+
+/*
+ * Unmounts one mount point after the other, and continues after a failure. unmount_run leaves the
+ * working folder, so later mount points are found from its path.
+ */
+static int unmount_each(const struct request *request, char **mountpoints)
+{
+    char *folder = getcwd(NULL, 0), *path = NULL;
+    int status = 0;
+
+    for (char **at = mountpoints; *at != NULL; at++) {
+        struct unmount job = request->job;
+
+        job.mountpoint = job.path = *at;
+        if (at > mountpoints && **at != '/' && folder != NULL &&
+            asprintf(&path, "%s/%s", folder, *at) >= 0)
+            job.path = path;
+        status = umount_worse(status, request->hosts != NULL
+                                          ? unmount_hosts(request->hosts, *at, job.force)
+                                          : unmount_run(&job));
+        free(path);
+        path = NULL;
+    }
+    free(folder);
+    return status;
 }
 
 int main(int argc, char **argv)
@@ -142,12 +172,8 @@ int main(int argc, char **argv)
     while (status < 0 && (option = getopt_long(argc, argv, "hVf", long_options, NULL)) >= 0)
         status = take_option(&request, option);
     if (status < 0)
-        status = check_request(&request, argc - optind, argv[optind]);
+        status = check_request(&request, argc - optind, argv + optind);
     if (status >= 0)
         return status;
-    if (request.is_all)
-        return unmount_all(&request.job);
-    if (request.hosts != NULL)
-        return unmount_hosts(request.hosts, request.job.mountpoint, request.job.force);
-    return unmount_run(&request.job);
+    return request.is_all ? unmount_all(&request.job) : unmount_each(&request, argv + optind);
 }

@@ -156,7 +156,7 @@ static bool is_left(const struct unmount *job, int error)
 static int find_mount(struct unmount *job)
 {
     const char *type = job->mount.entry.type;
-    int error = mounts_find(job->mountpoint, &job->mount);
+    int error = mounts_find(job->path, &job->mount);
 
     if (is_left(job, error))
         return -1;
@@ -513,5 +513,9 @@ int unmount_run(struct unmount *job)
 {
     int status = unmount_begin(job, ANSWER);
 
-    return status >= 0 ? status : unmount_finish(job);
+    if (status >= 0)
+        return status;
+    status = unmount_finish(job);
+    close(job->mount.parent);
+    return status;
 }

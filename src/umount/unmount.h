@@ -22,7 +22,8 @@ static inline int umount_worse(int one, int other)
 /* A mount that is being unmounted, step by step, and its state for messages. */
 
 struct unmount {
-    const char *mountpoint; /* as the user typed it */
+    const char *mountpoint; /* as the user typed it, for messages */
+    const char *path;       /* where it is found from the working folder */
     bool force;
     bool alone; /* this node only */
     /* NULL, or the user of --all: a mount that has gone or has another owner is skipped silently */
@@ -52,7 +53,7 @@ int unmount_begin(struct unmount *job, int limit);
  */
 int unmount_finish(struct unmount *job);
 
-/* Runs both steps for one mount. Returns the same statuses. */
+/* Runs both steps for one mount, and changes to the root folder. Returns the same statuses. */
 int unmount_run(struct unmount *job);
 
 /* Prints "mpiio-umount: ", the subject, which is a mount point or a host, and the text on stderr,
