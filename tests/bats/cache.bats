@@ -32,7 +32,7 @@ settle() {
     [ "$(stat_of slice_reads)" -eq "$before" ]
 }
 
-@test "cache: a file rewritten in place is seen by the next open" {
+@test "cache: a file rewritten in place is seen by the next open, also just after an open" {
     local i
     mount_new blocks
     for i in 1 2 3 4 5 6 7 8 9 10; do
@@ -40,15 +40,11 @@ settle() {
         python patch $((4096 + i * 16384)) 100 "$i"
         cmp "$mnt/rank1" <(expected 1)
     done
-}
-
-@test "cache: changes just after an open are seen by the next one, too" {
-    mount_new blocks
     # Two changes within one tick of the filesystem's clock leave the same times.
     python changes_a_moment_after_an_open "$mnt/rank1"
 }
 
-@test "cache: a file that grows shows its new end at once" {
+@test "cache: a file that grows shows its new end at once, also to a slice that was opened before" {
     mount_new blocks 1050000
     cmp "$mnt/rank0" <(expected 0)
     exec 5<"$mnt/rank0" # stays open
@@ -60,10 +56,6 @@ settle() {
     cmp "$mnt/rank0" <(expected 0)
     cmp <(cat <&5) <(expected 0)
     exec 5<&-
-}
-
-@test "cache: a slice opened before the file grows can be read to the new end" {
-    mount_new blocks 1050000
     python a_slice_opened_before_the_file "$mnt/rank0"
 }
 
@@ -151,15 +143,11 @@ EOF
     mpiio-umount "$mnt"
 }
 
-@test "cache: fsync of an open reader shows what others have written" {
+@test "cache: fsync shows an open reader, and a mapping, what others have written" {
     blocks_spec
     settle
     mount_spec b.json
     python fsync_of_an_open_reader_shows "$mnt/rank1"
-}
-
-@test "cache: fsync shows a mapping of the slice what others have written" {
-    mount_new blocks
     python fsync_shows_a_mapping "$mnt/rank1"
 }
 
@@ -171,24 +159,17 @@ EOF
     cmp "$mnt/rank1" <(expected 1)
 }
 
-@test "cache: readers of a file that is repeatedly truncated and grown survive" {
-    local pid
-    mount_new blocks
-    pid=$(daemon_pid)
-    # A read never returns more bytes than the file had. Bytes that are cut off and written again
-    # during a read may read as zeros, as with a read(2) of the file. The kernel cannot detect that.
-    python readers_of_a_file "$mnt"
-    [ "$(daemon_pid)" -eq "$pid" ]
-}
-
-@test "cache: a mapping of a slice whose file is truncated does not hurt the daemon" {
+@test "cache: mappings and readers of a file that is truncated and grown do not hurt the daemon" {
     local pid
     mount_new blocks
     pid=$(daemon_pid)
     # Past the end the reader itself may get SIGBUS, as on any file. Here it stays before the end.
     python a_mapping_of_a_slice_whose "$mnt/rank1"
-    [ "$(daemon_pid)" -eq "$pid" ]
     cmp "$mnt/rank1" <(expected 1)
+    # A read never returns more bytes than the file had. Bytes that are cut off and written again
+    # during a read may read as zeros, as with a read(2) of the file. The kernel cannot detect that.
+    python readers_of_a_file "$mnt"
+    [ "$(daemon_pid)" -eq "$pid" ]
 }
 
 @test "cache: sendfile after the file has grown sends all of it" {

@@ -25,25 +25,20 @@ spec_has() {
 
 # kind NAME: captures that kind of program with four ranks. It has one view.
 kind() {
+    rm -f data data.view.json rank*.view1
     run -3 captured 4 kinds "$1" data
     says "wrote $tmp/data.view.json: 4 ranks, 1 view"
 }
 
-@test "capture: a darray stays a darray" {
+@test "capture: a darray, a subarray in Fortran order, a struct of indexed of vector, different on each rank" {
     kind darray
     spec_has '.view.filetype | .type, .psizes, .distribs' $'"darray"\n[2,2]\n["block","cyclic"]'
     [ "$(jq -c '[.ranks, .file, .view.disp, .view.etype, .view.per_rank, .view.name]' data.view.json)" = \
         '[4,"data",24,"double",null,"density"]' ]
     slices_are_pieces 4 data.view.json
-}
-
-@test "capture: a subarray in Fortran order" {
     kind fortran-order
     spec_has '.view.filetype | .type, .order, .starts' $'"subarray"\n"Fortran"\n[0,"rank*5"]'
     slices_are_pieces 4 data.view.json
-}
-
-@test "capture: a struct of indexed of vector, different on each rank" {
     kind nested
     spec_has '.view.filetype.oldtype | .type, .types[1].blocklengths' $'"struct"\n["1 + rank"]'
     slices_are_pieces 4 data.view.json
@@ -72,13 +67,10 @@ kind() {
     umount "$mnt"
 }
 
-@test "capture: the file's size counts after the last rank has written" {
+@test "capture: the file's size counts after the last rank has written; so do tiles of all ranks, although one rank's view is the default view" {
     kind late
     spec_has '.view | .disp, .tiles' $'"100 + rank*80"\n80'
     slices_are_pieces 4 data.view.json
-}
-
-@test "capture: tiles of all ranks count, although one rank's view is the default view" {
     kind late-default
     spec_has '.view | .disp, .tiles' $'"rank*80"\n80'
     slices_are_pieces 4 data.view.json
@@ -164,7 +156,6 @@ is_planned() {
 @test "capture: an etype that the filetype is not built from" {
     local name
     for name in other-etype mixed; do
-        rm -f data data.view.json rank*.view1
         kind $name
         mount_spec data.view.json -o ro
         for rank in 0 1 2 3; do
@@ -214,7 +205,7 @@ accesses_are_slices() {
     rm data*
 }
 
-@test "capture: without a view, the bytes that a rank writes are its view" {
+@test "capture: without a view, the bytes that a rank writes are its view, or reads if no rank writes" {
     accesses_are_slices segments '.filetype | .sizes, .starts' $'[8,2000]\n[0,"rank*500"]'
     accesses_are_slices rows '.filetype | .sizes, .starts' $'[60,40]\n["rank/2*30","rank%2*20"]'
     accesses_are_slices cube '.etype, .filetype.sizes' $'"int"\n[12,10,8]'
@@ -223,18 +214,11 @@ accesses_are_slices() {
     accesses_are_slices uneven '.per_rank[2].filetype.count' 0
     accesses_are_slices ways .filetype.subsizes '[8,1000]'
     accesses_are_slices irregular
-}
-
-@test "capture: without a view, the bytes that a rank reads count if no rank writes" {
     head -c 1048576 /dev/urandom >data
     accesses_are_slices reads .disp '"rank*262144"'
-}
-
-@test "capture: one view of all bytes for all ranks tells less than the ranks' writes" {
+    # One view of all bytes for all ranks tells less than the ranks' writes.
     accesses_are_slices header '.disp, .etype, .filetype.count' $'"24 + rank*800"\n"double"\n100'
-}
-
-@test "capture: processes that each open the file alone, without a view" {
+    # Each process opens the file alone.
     accesses_are_slices self '.filetype | .sizes, .starts' $'[8,2000]\n[0,"rank*500"]'
 }
 

@@ -13,7 +13,7 @@ records() {
                      "displacements": [0, 8] } }' >r.json
 }
 
-@test "convert: help" {
+@test "convert: help; representations that do not exist, or lack a type" {
     mpiio-view --help | grep -q '^  convert '
     mpiio-view convert --help | grep -q '^Usage: mpiio-view convert SPEC --to DATAREP -o FILE'
     records
@@ -23,6 +23,13 @@ records() {
         mpiio-view convert r.json --to native
     fails 2 "convert: -r: not an option of this subcommand (see mpiio-view convert --help)" \
         mpiio-view convert r.json --to native -o x -r 0
+    fails 2 '--to vms: unknown data representation "vms"' \
+        mpiio-view convert r.json --to vms -o x.dat
+    fails 2 "--to vax=libnone.so: library $tmp/libnone.so: No such file or directory" \
+        mpiio-view convert r.json --to vax=libnone.so -o x.dat
+    fails 2 "--to native=x.so: the name is taken" \
+        mpiio-view convert r.json --to native=x.so -o x.dat
+    [ ! -e x.dat ]
 }
 
 @test "convert: representations of the same size keep every byte in place: header, gaps and tail" {
@@ -104,17 +111,6 @@ END
         mpiio-view convert r.json --to native -o none/x.dat
     fails 1 "$tmp/gone.dat: No such file or directory" \
         mpiio-view convert r.json --to native -o x.dat -f gone.dat
-    [ ! -e x.dat ]
-}
-
-@test "convert: representations that do not exist, or lack a type" {
-    records
-    fails 2 '--to vms: unknown data representation "vms"' \
-        mpiio-view convert r.json --to vms -o x.dat
-    fails 2 "--to vax=libnone.so: library $tmp/libnone.so: No such file or directory" \
-        mpiio-view convert r.json --to vax=libnone.so -o x.dat
-    fails 2 "--to native=x.so: the name is taken" \
-        mpiio-view convert r.json --to native=x.so -o x.dat
     [ ! -e x.dat ]
 }
 

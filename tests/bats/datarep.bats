@@ -69,7 +69,7 @@ END
     mpiio-view cat x.json -r 0 | cmp - <(head -c 4 x.expected; tail -c +9 x.expected | head -c 4)
 }
 
-@test "datarep: converters that call MPI, in a background daemon" {
+@test "datarep: converters that call MPI, in a background daemon; they do not join the MPI job of the command" {
     take asking
     py 'os.write(1, bytes(255 - byte for byte in b"abcdefgh"))' >x.dat
     spec short inverted libasking.so
@@ -80,12 +80,7 @@ END
     [ "$(cat "$mnt/rank0")" = abcXYfgh ]
     mpiio-umount "$mnt"
     [ "$(mpiio-view cat x.json -r 0)" = abcXYfgh ]
-}
-
-@test "datarep: MPI in a converter does not join the MPI job of the command" {
-    take asking
     printf '\x9e\x9d' >x.dat
-    spec short inverted libasking.so
     run -0 mpi_run 2 mpiio-view cat x.json -r 0
     [ "$output" = abab ]
 }

@@ -16,7 +16,7 @@ END
     mpiio-view cat d.json -r 1 >rank1
 }
 
-@test "direct: reads return the right bytes in pieces of any size; large ones were read ahead" {
+@test "direct: reads return the right bytes in pieces of any size, at random, by threads; large ones were read ahead" {
     local size
     direct_spec
     mount_spec d.json -o direct
@@ -27,11 +27,6 @@ END
     cmp "$mnt/rank0" rank0
     [ "$(stat_of prefetched)" -gt 100 ]
     tail -c 100000 "$mnt/rank1" | cmp - <(tail -c 100000 rank1)
-}
-
-@test "direct: random reads, rereads and threads that share a descriptor" {
-    direct_spec
-    mount_spec d.json -o direct
     /usr/bin/python3 "$topic" random_reads "$mnt/rank1" "$RANDOM"
 }
 
@@ -49,17 +44,12 @@ zarr_spec() {
         sizes: [24576, 1024], subsizes: [24576, 512], starts: [0, "512 * rank"] } }' d.json >s.json
 }
 
-@test "direct: the same in a chunk of a Zarr store" {
+@test "direct: the same in a chunk of a Zarr store; nothing is read ahead in atomic mode, also for files that were open before" {
     zarr_spec
     mount_spec s.json -o direct,zarr
     cmp "$mnt/zarr/rows/0.1" rank1
     /usr/bin/python3 "$topic" a_write_through_the_mount "$mnt" "$RANDOM" zarr/rows/0.0
     [ "$(stat_of prefetched)" -gt 50 ]
-}
-
-@test "direct: nothing is read ahead in atomic mode, also for files that were open before" {
-    zarr_spec
-    mount_spec s.json -o direct,zarr
     /usr/bin/python3 "$topic" atomic_mode_ends_reading_ahead "$mnt"
 }
 

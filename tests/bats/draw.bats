@@ -30,7 +30,7 @@ figure() {
     done <cases
 }
 
-@test "draw: cells of a line agree with the map" {
+@test "draw: cells of a line, and of an array, agree with the map" {
     owners 4 0 scatter.json --offset 0 --window 200
     owners 6 0 scatter.json -n 6 --offset 3
     owners 4 0 scatter.json --window 1000 --width 40
@@ -39,9 +39,6 @@ figure() {
     owners 3 0 columns.json -n 3 --window 1500 --width 30
     owners 3 0 gaps.json -v twice --window 2k --width 60
     owners 3 0 gaps.json -v interleaved
-}
-
-@test "draw: cells of an array agree with the map" {
     owners 4 8 cyclic.json
     owners 4 8 cyclic.json --width 24
     owners 3 4 fortran.json
@@ -118,21 +115,17 @@ figure() {
         grep -qx '8004000 999988 999989 999990 999991 999992 999993 999994 999995 999996 999997'
 }
 
-@test "draw: figures: darray" {
+@test "draw: figures: darray; overlaps are striped in their owners' colours" {
     cd "$tmp"
     figure "$top/tests/draw/cyclic.json"
     /usr/bin/python3 "$topic" distributed
     figure "$top/tests/draw/fortran.json"
     /usr/bin/python3 "$topic" fortran
-}
-
-@test "draw: figures: overlaps are striped in their owners' colours" {
-    cd "$tmp"
     figure "$top/tests/draw/halo.json"
     /usr/bin/python3 "$topic" overlapping
 }
 
-@test "draw: figures: all specs render" {
+@test "draw: figures: all specs render, also with names that XML does not allow" {
     local name words
     cd "$tmp"
     cp "$top"/tests/draw/*.json .
@@ -146,10 +139,6 @@ figure() {
     figure cube.json
     [ "$(grep -c '>plane [0-5]<' f.svg)" -eq 6 ]
     diff f.svg <(mpiio-view draw cube.json --svg -)
-}
-
-@test "draw: figures: names that XML does not allow" {
-    cd "$tmp"
     cp "$top/tests/draw/scatter.json" $'a&b<c>\x01\xff\xc3\xa9.json'
     figure $'a&b<c>\x01\xff\xc3\xa9.json'
     /usr/bin/python3 -c 'import xml.dom.minidom as x

@@ -4,24 +4,16 @@
 
 load helper
 
-@test "dump: every basic type as text reads back bit for bit" {
+@test "dump: every basic type as text, CSV and JSON, with and without names, reads back bit for bit" {
+    local names
     python all_types
     mpiio-view dump all.json -r 0 >all.txt
     [ "$(wc -l <all.txt)" -eq 300 ]
     /usr/bin/python3 "$topic" every_basic_type_as_text_reads >got
     cmp got all.native
-}
-
-@test "dump: every basic type as CSV reads back bit for bit" {
-    python all_types
     mpiio-view dump all.json -r 0 --format csv >all.csv
     /usr/bin/python3 "$topic" every_basic_type_as_csv_reads >got
     cmp got all.native
-}
-
-@test "dump: every basic type as JSON reads back bit for bit, with and without names" {
-    local names
-    python all_types
     names=$(/usr/bin/python3 "$topic" names)
     mpiio-view dump all.json -r 0 --format json >arrays.json
     mpiio-view dump all.json -r 0 --format json --fields "$names" >objects.json
@@ -71,9 +63,27 @@ END
         jq -e '.[1].tag == "H" and .[1].t == "e\u0000\u0000" and .[1].at == [1, -1, 0.5]'
 }
 
-@test "dump: wrong fields and formats" {
-    local see="(see mpiio-view dump --help)"
+@test "dump: a range prints the etypes that contain it; the same values in other representations; wrong fields and formats" {
     atoms
+    ids() {
+        mpiio-view dump atoms.json -r 0 "$@" | cut -d ' ' -f 1 | paste -sd ' '
+    }
+    # An etype has 35 bytes of the slice.
+    [ "$(ids)" = "0 1 2 3 4" ]
+    [ "$(ids --offset 35)" = "1 2 3 4" ]
+    [ "$(ids --offset 34 --length 1)" = 0 ]
+    [ "$(ids --offset 34 --length 2)" = "0 1" ]
+    [ "$(ids --offset 104 --length 1G)" = "2 3 4" ]
+    [ "$(ids --length 0)" = "" ]
+    [ "$(ids --offset 175)" = "" ]
+    [ "$(ids --offset 8388607T)" = "" ]
+    [ "$(mpiio-view dump atoms.json -r 0 --format json --offset 1T)" = "[]" ]
+    [ "$(mpiio-view dump atoms.json -r 0 --format csv --offset 1T | wc -l)" -eq 1 ]
+    mpiio-view convert atoms.json --to external32 -o e.dat --spec e.json
+    mpiio-view convert atoms.json --to big-endian -o b.dat --spec b.json
+    cmp <(mpiio-view dump atoms.json -r 0) <(mpiio-view dump e.json -r 0)
+    cmp <(mpiio-view dump atoms.json -r 0) <(mpiio-view dump b.json -r 0)
+    local see="(see mpiio-view dump --help)"
     fails 2 "--fields: 2 values named, an etype has 11 $see" \
         mpiio-view dump atoms.json -r 0 --fields a,b
     fails 2 "--fields: 12 values named, an etype has 11 $see" \
@@ -93,24 +103,6 @@ END
     fails 1 "$tmp/atoms.dat: No such file or directory" mpiio-view dump atoms.json -r 0
 }
 
-@test "dump: a range prints the etypes that contain it" {
-    atoms
-    ids() {
-        mpiio-view dump atoms.json -r 0 "$@" | cut -d ' ' -f 1 | paste -sd ' '
-    }
-    # An etype has 35 bytes of the slice.
-    [ "$(ids)" = "0 1 2 3 4" ]
-    [ "$(ids --offset 35)" = "1 2 3 4" ]
-    [ "$(ids --offset 34 --length 1)" = 0 ]
-    [ "$(ids --offset 34 --length 2)" = "0 1" ]
-    [ "$(ids --offset 104 --length 1G)" = "2 3 4" ]
-    [ "$(ids --length 0)" = "" ]
-    [ "$(ids --offset 175)" = "" ]
-    [ "$(ids --offset 8388607T)" = "" ]
-    [ "$(mpiio-view dump atoms.json -r 0 --format json --offset 1T)" = "[]" ]
-    [ "$(mpiio-view dump atoms.json -r 0 --format csv --offset 1T | wc -l)" -eq 1 ]
-}
-
 @test "dump: an etype of a million values of mixed kinds is one line" {
     make_file f.dat 12000000
     cat >f.json <<'END'
@@ -124,14 +116,6 @@ END
     mpiio-view dump f.json -r 0 >line
     [ "$(wc -l <line)" -eq 1 ]
     /usr/bin/python3 "$topic" an_etype_of_a_million_values
-}
-
-@test "dump: the values are the same in other representations" {
-    atoms
-    mpiio-view convert atoms.json --to external32 -o e.dat --spec e.json
-    mpiio-view convert atoms.json --to big-endian -o b.dat --spec b.json
-    cmp <(mpiio-view dump atoms.json -r 0) <(mpiio-view dump e.json -r 0)
-    cmp <(mpiio-view dump atoms.json -r 0) <(mpiio-view dump b.json -r 0)
 }
 
 @test "dump: ends quietly if its reader exits, but not if a device is full" {

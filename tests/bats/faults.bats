@@ -68,11 +68,18 @@ writes_all() {
     [[ $output == *"not supported"* ]]
 }
 
-@test "faults: EIO of the device is reported by fsync, and again if it fails again" {
+@test "faults: EIO of the device is reported by fsync or close, to each writer, and again if it fails again" {
     mount_dealt 512 1000000
     gives "EIO fsync 300000" inject fsync,fdatasync,msync,syncfs error=EIO writer "$mnt/rank0" stop=300000
     gives "EIO fsync 300000" inject fsync,fdatasync,msync,syncfs error=EIO writer "$mnt/rank1" stop=300000
     gives "done - 300000" writer "$mnt/rank0" stop=300000
+    start_asking
+    [ "$(inject fsync,fdatasync error=EIO ask fsync 0)" = EIO ]
+    # The device works again.
+    [ "$(ask fsync 1) $(ask close 2)" = "EIO EIO" ]
+    [ "$(ask fsync 0) $(ask fsync 1) $(ask close 3)" = "0 0 0" ]
+    exec 8>&- 9<&-
+    wait $!
 }
 
 # Starts a program that writes through three of its four handles, and then takes commands from ask.
@@ -88,17 +95,6 @@ ask() {
     echo "$@" >&8
     read -r answer <&9
     echo "$answer"
-}
-
-@test "faults: EIO of the device is reported to each writer, by fsync or close" {
-    mount_dealt 512 1000000
-    start_asking
-    [ "$(inject fsync,fdatasync error=EIO ask fsync 0)" = EIO ]
-    # The device works again.
-    [ "$(ask fsync 1) $(ask close 2)" = "EIO EIO" ]
-    [ "$(ask fsync 0) $(ask fsync 1) $(ask close 3)" = "0 0 0" ]
-    exec 8>&- 9<&-
-    wait $!
 }
 
 # Writes a part of a page. The rest must be read from the disk first, which is broken.

@@ -239,7 +239,7 @@ LIST
     done
 }
 
-@test "from: an array is not divided in an impossible way" {
+@test "from: an array is not divided in an impossible way, nor are records or chunks" {
     ocean
     fails 2 "DECOMPOSITION:1:1: expected block, cyclic or none, found 'blob'" \
         mpiio-view spec --from ocean.nc --var temp 'blob'
@@ -257,6 +257,21 @@ LIST
     [ "$(mpiio-view dump time.json -r 2)" = 1.0 ]
     complains 2 "mpiio-mount: DECOMPOSITION: no variable has 2 dimensions, and the decomposition 2" \
         mpiio-mount --from ocean.nc 'block,block on 2x2' "$mnt"
+    py '
+with h5py.File("a.h5", "w") as f:
+    f.create_dataset("chunks", data=np.zeros((4, 4)), chunks=(2, 4))
+    f["plain"] = np.zeros((4, 4))'
+    fails 2 "ocean.nc: time: the decomposition does not fit: 2 blocks of 1 do not cover 3 elements" \
+        mpiio-view spec --from ocean.nc --var time 'block(1) on 2'
+    fails 2 "a.h5: chunks: the decomposition does not fit: 2 blocks of 1 do not cover 4 elements" \
+        mpiio-view spec --from a.h5 --var chunks 'block(1),none on 2'
+    fails 2 "ocean.nc: temp: the decomposition does not fit: 1 blocks of 2 do not cover 3 elements" \
+        mpiio-view spec --from ocean.nc --var temp 'block(2),block,none on 1x2'
+    mpiio-view spec --from ocean.nc --var time 'block(2) on 2' >time.json
+    [ "$(mpiio-view dump time.json -r 1)" = 1.0 ]
+    run -0 --separate-stderr mpiio-view spec --from a.h5 --all 'cyclic,none on 2'
+    [ "$stderr" = "mpiio-view: a.h5: chunks: the decomposition does not fit: a variable in chunks cannot be distributed cyclically" ]
+    [ "$(jq -c '.views | keys' <<<"$output")" = '["plain"]' ]
 }
 
 @test "from: a variable that does not fit the decomposition is named, and left out of a mount" {
@@ -298,25 +313,6 @@ open("r.dat", "wb").write(struct.pack("<i", 48) + np.arange(6.0).tobytes() + str
     [ "$(mpiio-view dump r.json -r 0 | tail -n 1)" = 5.0 ]
     fails 2 "zip.h5: x: not a view: chunks are filtered (deflate)" mpiio-view spec --from zip.h5 block -n 2
     fails 2 "none.h5: no variable that can be a view" mpiio-view spec --from none.h5 block -n 2
-}
-
-@test "from: a distribution that records or chunks cannot have is reported as any other" {
-    ocean
-    py '
-with h5py.File("a.h5", "w") as f:
-    f.create_dataset("chunks", data=np.zeros((4, 4)), chunks=(2, 4))
-    f["plain"] = np.zeros((4, 4))'
-    fails 2 "ocean.nc: time: the decomposition does not fit: 2 blocks of 1 do not cover 3 elements" \
-        mpiio-view spec --from ocean.nc --var time 'block(1) on 2'
-    fails 2 "a.h5: chunks: the decomposition does not fit: 2 blocks of 1 do not cover 4 elements" \
-        mpiio-view spec --from a.h5 --var chunks 'block(1),none on 2'
-    fails 2 "ocean.nc: temp: the decomposition does not fit: 1 blocks of 2 do not cover 3 elements" \
-        mpiio-view spec --from ocean.nc --var temp 'block(2),block,none on 1x2'
-    mpiio-view spec --from ocean.nc --var time 'block(2) on 2' >time.json
-    [ "$(mpiio-view dump time.json -r 1)" = 1.0 ]
-    run -0 --separate-stderr mpiio-view spec --from a.h5 --all 'cyclic,none on 2'
-    [ "$stderr" = "mpiio-view: a.h5: chunks: the decomposition does not fit: a variable in chunks cannot be distributed cyclically" ]
-    [ "$(jq -c '.views | keys' <<<"$output")" = '["plain"]' ]
 }
 
 @test "from: damaged files are refused with one line" {

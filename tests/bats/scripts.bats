@@ -18,25 +18,24 @@ place_helper() {
     as_root ln -s "$MPIIO_SBIN/mount.fuse.mpiio" "$helper"
 }
 
-@test "mpiio-mount: wrong usage" {
+@test "scripts: wrong usage of mpiio-mount and mpiio-umount" {
     complains 2 "mpiio-mount: expected SPEC and MOUNTPOINT (see mpiio-mount --help)" mpiio-mount
     run -2 mpiio-mount a b c
     complains 2 "mpiio-mount: unrecognized option '--frob'" mpiio-mount --frob a b
     complains 2 "mpiio-mount: option requires an argument -- 'n'" mpiio-mount -n
+    complains 2 "mpiio-umount: expected MOUNTPOINT (see mpiio-umount --help)" mpiio-umount
+    run -2 mpiio-umount a b
+    run -2 mpiio-umount -x
 }
 
-@test "scripts: --help and --version of mpiio-mount, mpiio-umount and mpiio-fused" {
-    local command
+@test "scripts: --help and --version; mpiio-mount --help lists each mount option of the manual, like the daemon's" {
+    local command option
     for command in mpiio-mount mpiio-umount mpiio-fused; do
         run -0 "$command" --help
         [[ ${lines[0]} == "Usage: $command "* ]]
         run -0 "$command" --version
         [[ $output =~ ^$command\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
     done
-}
-
-@test "mpiio-mount: --help lists each mount option of the manual, like the daemon's" {
-    local option
     sed -n '/^# MOUNT OPTIONS/,/^# /s/^\*\([a-z_]*\)[*=].*/\1/p' "$top/man/mpiio-mount.1.scd" >options
     [ "$(wc -l <options)" -ge 15 ]
     mpiio-mount --help >help
@@ -47,7 +46,7 @@ place_helper() {
     done <options
 }
 
-@test "mpiio-mount: a missing or invalid spec, status 2, with the position, nothing mounted" {
+@test "mpiio-mount: a missing or invalid spec, mount point or shared file: one line, nothing mounted" {
     run -2 --separate-stderr mpiio-mount none.json "$mnt"
     [ "${#stderr_lines[@]}" -eq 1 ]
     [[ $stderr == "mpiio-mount: none.json: "*"No such file or directory" ]]
@@ -55,17 +54,9 @@ place_helper() {
     run -2 --separate-stderr mpiio-mount bad.json "$mnt"
     [ "${#stderr_lines[@]}" -eq 1 ]
     [[ $stderr == "mpiio-mount: bad.json:2:"*": /view/disp: "* ]]
-    run ! is_mounted
-}
-
-@test "mpiio-mount: a mount point that is missing or not a directory, status 1" {
     scatter_spec
     complains 1 "mpiio-mount: none: No such file or directory (create the folder first)" mpiio-mount s.json none
     complains 1 "mpiio-mount: s.dat: Not a directory" mpiio-mount s.json s.dat
-}
-
-@test "mpiio-mount: a missing shared file, status 1, nothing left behind" {
-    scatter_spec
     rm s.dat
     run -1 --separate-stderr mpiio-mount s.json "$mnt"
     [[ $stderr == "mpiio-mount: "*"s.dat: No such file or directory (create it with -o create, or name another with -f)" ]]
@@ -111,39 +102,14 @@ END
     wait "$pid"
 }
 
-@test "mpiio-umount: wrong usage" {
-    complains 2 "mpiio-umount: expected MOUNTPOINT (see mpiio-umount --help)" mpiio-umount
-    run -2 mpiio-umount a ''
-    run -2 mpiio-umount -x
-}
-
-@test "mpiio-umount: several mount points, one after the other, though one of them fails" {
-    scatter_spec
-    mkdir in in/one two
-    "$MPIIO_BIN/mpiio-mount" s.json in/one
-    "$MPIIO_BIN/mpiio-mount" s.json two
-    cd in
-    complains 1 "mpiio-umount: ../s.dat: not mounted" mpiio-umount ../s.dat one "$tmp/two"
-    [ -z "$(ls -A one)$(ls -A ../two)" ]
-    "$MPIIO_BIN/mpiio-mount" ../s.json one
-    "$MPIIO_BIN/mpiio-mount" ../s.json ../two
-    mpiio-umount one ../two
-    [ -z "$(ls -A one)$(ls -A ../two)" ]
-}
-
-@test "mpiio-umount: returns when the daemon has exited" {
-    mount_new scatter
+@test "mpiio-umount: returns when the daemon has exited; not a mount, another's mount: status 1 and the reason" {
     local pid
+    mount_new scatter
     pid=$(daemon_pid)
     [ -e "/proc/$pid" ]
     mpiio-umount "$mnt"
     has_ended "$pid"
     run ! is_mounted
-}
-
-@test "mpiio-umount: twice, missing, not a mount, another's mount: status 1 and the reason" {
-    mount_new scatter
-    mpiio-umount mnt
     complains 1 "mpiio-umount: mnt: not mounted" mpiio-umount mnt
     complains 1 "mpiio-umount: none/here: No such file or directory" mpiio-umount none/here
     complains 1 "mpiio-umount: s.dat: not mounted" mpiio-umount s.dat
@@ -155,9 +121,13 @@ has_open() {
     find "/proc/$1/fd" -lname "$mnt/*" | grep -q .
 }
 
-@test "mpiio-umount: a busy mount stays and the process that uses it is named; -f unmounts it" {
-    mount_new scatter
+@test "mpiio-umount: a busy mount stays and the process that uses it is named, also its own shell; -f unmounts it" {
     local pid user
+    mount_new scatter
+    cd "$mnt"
+    run -1 --separate-stderr mpiio-umount .
+    [[ $stderr == "mpiio-umount: .: busy: in use by "* ]]
+    cd "$tmp"
     pid=$(daemon_pid)
     tail -f "$mnt/rank0" >/dev/null 3>&- &
     user=$!
@@ -168,15 +138,6 @@ has_open() {
     run ! is_mounted
     gone "$pid"
     kill "$user" 2>/dev/null || true # tail may have noticed
-}
-
-@test "mpiio-umount: in a shell inside the mount, it reports that this shell uses the mount" {
-    mount_new scatter
-    cd "$mnt"
-    run -1 --separate-stderr mpiio-umount .
-    [[ $stderr == "mpiio-umount: .: busy: in use by "* ]]
-    cd "$tmp"
-    mpiio-umount "$mnt"
 }
 
 @test "mpiio-umount: unmounts the mount of a dead daemon" {
@@ -279,8 +240,19 @@ script() {
     chmod +x "$1"
 }
 
-@test "mpiio-mount: reports a reason if mpiexec or the engine prints nothing" {
+@test "mpiio-mount: ends what mpiexec has started, even if that ignores signals" {
     scatter_spec
+    script engine 'exec sleep 1000'
+    script proxy "trap : TERM; setsid ./engine"
+    script heedless "trap : TERM; setsid ./proxy & while :; do wait; done"
+    MPIIO_START_TIMEOUT=1 MPIIO_MPIEXEC=$tmp/heedless complains 1 "mpiio-mount: no answer within 1 s" mpiio-mount -o store=mpiio s.json "$mnt"
+    nothing_left
+}
+
+@test "mpiio-mount: reports a program that does not exist, and a reason if mpiexec or the engine prints nothing" {
+    scatter_spec
+    MPIIO_FUSED=$tmp/s.dat complains 1 "mpiio-mount: MPIIO_FUSED=$tmp/s.dat: not a program" mpiio-mount s.json "$mnt"
+    MPIIO_ENGINE=$tmp/none complains 1 "mpiio-mount: MPIIO_ENGINE=$tmp/none: not a program" mpiio-mount -o store=mpiio s.json "$mnt"
     script silent 'exit 3'
     # shellcheck disable=SC2016 # for that shell
     script killed 'kill -KILL $$'
@@ -302,22 +274,6 @@ script() {
     script asleep 'exec cat <&3 >/dev/null'
     MPIIO_FUSED=$tmp/asleep complains 1 "mpiio-mount: no answer from localhost within 1 s" mpiio-mount --hosts=localhost s.json "$mnt"
     nothing_left
-    run ! is_mounted
-}
-
-@test "mpiio-mount: ends what mpiexec has started, even if that ignores signals" {
-    scatter_spec
-    script engine 'exec sleep 1000'
-    script proxy "trap : TERM; setsid ./engine"
-    script heedless "trap : TERM; setsid ./proxy & while :; do wait; done"
-    MPIIO_START_TIMEOUT=1 MPIIO_MPIEXEC=$tmp/heedless complains 1 "mpiio-mount: no answer within 1 s" mpiio-mount -o store=mpiio s.json "$mnt"
-    nothing_left
-}
-
-@test "mpiio-mount: a program that the environment names and that does not exist is reported" {
-    scatter_spec
-    MPIIO_FUSED=$tmp/s.dat complains 1 "mpiio-mount: MPIIO_FUSED=$tmp/s.dat: not a program" mpiio-mount s.json "$mnt"
-    MPIIO_ENGINE=$tmp/none complains 1 "mpiio-mount: MPIIO_ENGINE=$tmp/none: not a program" mpiio-mount -o store=mpiio s.json "$mnt"
     run ! is_mounted
 }
 

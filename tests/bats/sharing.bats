@@ -4,9 +4,10 @@
 
 load helper
 
-@test "sharing: O_TRUNC by one program does not hurt another's mapping" {
+@test "sharing: O_TRUNC by one program does not hurt another's mapping; locks on a slice work between processes" {
     mount_new blocks 65536
     /usr/bin/python3 "$topic" o_trunc_of_one_does_not_hurt "$mnt/rank1"
+    python locks_on_a_slice_work_between "$mnt/rank1"
 }
 
 @test "sharing: many processes append to one slice while others make the file grow" {
@@ -17,11 +18,6 @@ load helper
 @test "sharing: an append lands at the end that another writer has moved" {
     mount_new gaps 1060
     /usr/bin/python3 "$topic" an_append_lands_at_the_end "$mnt/rank1" "$mnt/rank0"
-}
-
-@test "sharing: locks on a slice work between processes" {
-    mount_new blocks 65536
-    python locks_on_a_slice_work_between "$mnt/rank1"
 }
 
 @test "sharing: plain writers and slice writers of interleaved bytes lose nothing" {
@@ -92,7 +88,7 @@ END
     [ ! -e b.dat ]
 }
 
-@test "sharing: the next write makes a file grow again that was truncated under a mount" {
+@test "sharing: the next write makes a file grow again that was truncated under a mount, but a mapping does not" {
     mount_new blocks 1048576
     exec 5<>"$mnt/rank1"
     cat <&5 >/dev/null
@@ -101,10 +97,6 @@ END
     cmp <(dd if="$mnt/rank1" bs=100000 count=1 status=none) \
         <(tail -c +4097 b.dat | head -c 4096; head -c 95904 /dev/zero)
     exec 5<&-
-}
-
-@test "sharing: a mapping does not make a truncated file grow" {
-    mount_new blocks 1048576
     /usr/bin/python3 "$topic" a_mapping_does_not_make "$mnt/rank1"
     [ "$(stat -c %s b.dat)" -eq 6000 ]
     [ "$(tail -c +5097 b.dat | head -c 4)" = here ]

@@ -30,7 +30,8 @@ mount_huge() {
     mpiio-mount --view 'scatter 1000 on 4 of double' h.dat "$mnt"
 }
 
-@test "tools: cat, md5sum, cmp, cp, head, tail, wc" {
+@test "tools: cat, md5sum, cmp, cp, head, tail, wc, dd, od, awk, split, and tar of slices and back" {
+    local size rank
     mount_thirds
     cmp <(cat "$mnt"/rank*) <(cat want0 want1 want2)
     [ "$(md5sum <"$mnt/rank2")" = "$(md5sum <want2)" ]
@@ -50,11 +51,6 @@ mount_huge() {
     cmp <(tail -c +700001 "$mnt/rank1") <(tail -c +700001 want1)
     [ "$(wc -c <"$mnt/rank1")" -eq "$(wc -c <want1)" ]
     [ "$(cat "$mnt/rank1" | wc -c)" -eq "$(wc -c <want1)" ]
-}
-
-@test "tools: dd with skip, odd block sizes, and direct I/O" {
-    local size
-    mount_thirds
     for size in 1 7 512 4096 65537 3000000; do
         cmp <(dd if="$mnt/rank1" bs="$size" skip=13 count=29 status=none) \
             <(dd if=want1 bs="$size" skip=13 count=29 status=none)
@@ -62,11 +58,6 @@ mount_huge() {
     cmp <(dd if="$mnt/rank1" bs=1M iflag=direct status=none) want1
     cmp <(dd if="$mnt/rank1" bs=64k skip=900001 iflag=skip_bytes status=none) <(tail -c +900002 want1)
     [ "$(dd if="$mnt/rank1" bs=1M skip=100 status=none | wc -c)" -eq 0 ]
-}
-
-@test "tools: od, awk, split, and tar of slices and back" {
-    local rank
-    mount_thirds
     cmp <(od -An -tx8 -j 8000 -N 800 "$mnt/rank0") <(od -An -tx8 -j 8000 -N 800 want0)
     split -b 100000 "$mnt/rank1" part.
     cmp <(cat part.*) want1
@@ -81,21 +72,13 @@ mount_huge() {
     cmp out/rank1 want1
 }
 
-@test "tools: python and numpy map a slice" {
+@test "tools: python and numpy map a slice; sendfile, copy_file_range, reads at random offsets, many readers at once" {
+    local i
     mount_thirds
     /usr/bin/python3 "$topic" python_maps_a_slice "$mnt/rank1"
     /usr/bin/python3 "$topic" numpy_maps_a_slice "$mnt/rank1"
-}
-
-@test "tools: sendfile, copy_file_range, and reads at random offsets" {
-    mount_thirds
     /usr/bin/python3 "$topic" sendfile_and_copy_file_range "$mnt/rank1"
     /usr/bin/python3 "$topic" reads_at_random_places_agree "$mnt"
-}
-
-@test "tools: many readers at once" {
-    local i
-    mount_thirds
     for ((i = 0; i < 12; i++)); do
         cmp "$mnt/rank$((i % 3))" "want$((i % 3))" 3>&- &
         dd if="$mnt/rank$((i % 3))" bs=64k iflag=direct status=none 3>&- |
@@ -106,14 +89,10 @@ mount_huge() {
     done
 }
 
-@test "tools: SEEK_DATA and SEEK_HOLE" {
+@test "tools: SEEK_DATA and SEEK_HOLE; cp of a sparse slice of 10^12 bytes is quick, and sparse" {
     mount_huge 8192 2000000008192
     /usr/bin/python3 "$topic" seek_data_and_seek_hole "$mnt"
     [ "$(dd if="$mnt/rank1" bs=1 skip=192 count=12 status=none)" = "data at 8192" ]
-}
-
-@test "tools: cp of a sparse slice of 10^12 bytes is quick, and sparse" {
-    mount_huge 8192 2000000008192
     [ "$(stat -c %s "$mnt/rank1")" -eq 1000000000000 ]
     # A copy of holes as zeros would take an hour.
     timeout 300 cp "$mnt/rank1" copy

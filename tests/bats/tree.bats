@@ -32,7 +32,8 @@ EOF
     mount_spec t.json
 }
 
-@test "tree: the ranks and .mpiio are listed, and self for a process with a rank" {
+@test "tree: the ranks and .mpiio are listed, and self for a process with a rank, under mpiexec, too; else it leads nowhere" {
+    local value rank
     mount_ranks 4
     [ "$(ls -A "$mnt")" = $'.mpiio\nrank0\nrank1\nrank2\nrank3' ]
     [ "$(ls -A "$mnt/.mpiio")" = $'file\nspec.json\nstats.json' ]
@@ -40,6 +41,30 @@ EOF
     [ "$(PMI_RANK=1 ls "$mnt")" = $'rank0\nrank1\nrank2\nrank3\nself' ]
     [ "$(PMI_RANK=1 stat -c %F "$mnt/self")" = "symbolic link" ]
     [ "$(stat -c %F "$mnt/.mpiio")" = directory ]
+    run ! cat "$mnt/self"
+    [[ $output == *"No such file or directory"* ]]
+    for value in 4 99999999999999999999 -1 x ''; do
+        [ "$(PMI_RANK=$value error_of 'os.readlink(m + "/self")')" = ENOENT ]
+    done
+    [ "$(error_of 'os.readlink(m + "/self")')" = ENOENT ]
+    mpi_run 4 readlink "$mnt/self" | sort >names
+    [ "$(cat names)" = $'rank0\nrank1\nrank2\nrank3' ]
+    # Each serial program reads its own slice. A program that a shell starts has the shell's rank.
+    mpi_run 4 md5sum "$mnt/self" | cut -c -32 | sort >sums
+    [ "$(cat sums)" = "$(md5sum "$mnt"/rank? | cut -c -32 | sort)" ]
+    cat >copy.sh <<'EOF'
+cp "$1/self" "copy.$(readlink "$1/self")"
+EOF
+    mpi_run 4 sh copy.sh "$mnt"
+    for rank in 0 1 2 3; do
+        cmp "copy.rank$rank" "$mnt/rank$rank"
+    done
+    # It also writes its own slice.
+    cat >write.sh <<'EOF'
+printf '%s---' "$(readlink "$1/self")" | dd of="$1/self" conv=notrunc status=none
+EOF
+    mpi_run 4 sh write.sh "$mnt"
+    [ "$(dd if=t.dat bs=16 skip=1 count=2 status=none | tr -d '\0')" = rank0---rank1---rank2---rank3--- ]
 }
 
 @test "tree: numbers are padded to equal width, and both forms open" {
@@ -98,54 +123,9 @@ EOF
     [ "$(PMI_RANK=5 readlink "$mnt/self")" = rank05 ]
 }
 
-@test "tree: self leads nowhere without a rank, or with a rank that the mount does not have" {
-    mount_ranks 4
-    run ! cat "$mnt/self"
-    [[ $output == *"No such file or directory"* ]]
-    local value
-    for value in 4 99999999999999999999 -1 x ''; do
-        [ "$(PMI_RANK=$value error_of 'os.readlink(m + "/self")')" = ENOENT ]
-    done
-    [ "$(error_of 'os.readlink(m + "/self")')" = ENOENT ]
-}
-
-@test "tree: self under mpiexec" {
-    mount_ranks 4
-    mpi_run 4 readlink "$mnt/self" | sort >names
-    [ "$(cat names)" = $'rank0\nrank1\nrank2\nrank3' ]
-    # Each serial program reads its own slice. A program that a shell starts has the shell's rank.
-    mpi_run 4 md5sum "$mnt/self" | cut -c -32 | sort >sums
-    [ "$(cat sums)" = "$(md5sum "$mnt"/rank? | cut -c -32 | sort)" ]
-    cat >copy.sh <<'EOF'
-cp "$1/self" "copy.$(readlink "$1/self")"
-EOF
-    mpi_run 4 sh copy.sh "$mnt"
-    local rank
-    for rank in 0 1 2 3; do
-        cmp "copy.rank$rank" "$mnt/rank$rank"
-    done
-    # It also writes its own slice.
-    cat >write.sh <<'EOF'
-printf '%s---' "$(readlink "$1/self")" | dd of="$1/self" conv=notrunc status=none
-EOF
-    mpi_run 4 sh write.sh "$mnt"
-    [ "$(dd if=t.dat bs=16 skip=1 count=2 status=none | tr -d '\0')" = rank0---rank1---rank2---rank3--- ]
-}
-
-@test "tree: .mpiio/spec.json is the resolved spec, and can be mounted" {
-    mount_ranks 4 -n 6
-    [ "$(jq .ranks "$mnt/.mpiio/spec.json")" -eq 6 ]
-    [ "$(jq -r .file "$mnt/.mpiio/spec.json")" = "$tmp/t.dat" ]
-    [ "$(stat -c %s "$mnt/.mpiio/spec.json")" -eq "$(wc -c <"$mnt/.mpiio/spec.json")" ]
-    cp "$mnt/.mpiio/spec.json" again.json
-    mkdir again
-    mpiio-mount again.json again
-    cmp again/rank5 "$mnt/rank5"
-}
-
-@test "tree: .mpiio/stats.json counts" {
+@test "tree: .mpiio/stats.json counts; .mpiio/spec.json is the resolved spec, and can be mounted" {
     counts_requests
-    mount_ranks 4
+    mount_ranks 4 -n 6
     jq -e '.version and .pid and .mounted and .requests' "$mnt/.mpiio/stats.json"
     [ "$(stat_of slice_read_bytes)" -eq 0 ]
     cat "$mnt/rank1" >/dev/null
@@ -154,6 +134,13 @@ EOF
     [ -e "/proc/$(stat_of pid)" ]
     # Also in small pieces, a read returns one snapshot.
     dd bs=7 if="$mnt/.mpiio/stats.json" status=none | jq -e .pid
+    [ "$(jq .ranks "$mnt/.mpiio/spec.json")" -eq 6 ]
+    [ "$(jq -r .file "$mnt/.mpiio/spec.json")" = "$tmp/t.dat" ]
+    [ "$(stat -c %s "$mnt/.mpiio/spec.json")" -eq "$(wc -c <"$mnt/.mpiio/spec.json")" ]
+    cp "$mnt/.mpiio/spec.json" again.json
+    mkdir again
+    mpiio-mount again.json again
+    cmp again/rank5 "$mnt/rank5"
 }
 
 @test "tree: .mpiio/file leads to the shared file" {
@@ -165,7 +152,7 @@ EOF
     cmp "$mnt/.mpiio/file" "$tmp/t.dat"
 }
 
-@test "tree: mode, owner, times and statfs are the file's" {
+@test "tree: mode, owner, times and statfs are the file's; chmod and chown that change nothing succeed, others give EPERM" {
     spec 4
     touch -d 2001-02-03T04:05:06.789 t.dat
     chmod 750 t.dat
@@ -176,6 +163,16 @@ EOF
     [ "$(stat -c %a "$mnt/rank1")" = 604 ]
     [ "$(stat -c %s "$mnt/rank1")" -eq 16384 ]
     [ "$(stat -f -c '%b %c %S' "$mnt")" = "$(stat -f -c '%b %c %S' t.dat)" ]
+    chmod 644 t.dat
+    errors_are <<'END'
+none os.chmod(m + "/rank0", 0o644)
+EPERM os.chmod(m + "/rank0", 0o444)
+none os.chown(m + "/rank0", os.getuid(), os.getgid())
+none os.chown(m + "/rank0", -1, -1)
+EPERM os.chown(m + "/rank0", 12345, -1)
+EPERM os.chown(m + "/rank0", -1, 12345)
+END
+    [ "$(stat -c %a t.dat)" = 644 ]
 }
 
 @test "tree: extended attributes of a slice and of the mount point, and their protocol" {
@@ -313,21 +310,6 @@ END
     [ "$(md5sum t.dat)" = "$before" ]
 }
 
-@test "tree: chmod and chown that change nothing succeed, others give EPERM" {
-    spec 4
-    chmod 644 t.dat
-    mount_spec t.json
-    errors_are <<'END'
-none os.chmod(m + "/rank0", 0o644)
-EPERM os.chmod(m + "/rank0", 0o444)
-none os.chown(m + "/rank0", os.getuid(), os.getgid())
-none os.chown(m + "/rank0", -1, -1)
-EPERM os.chown(m + "/rank0", 12345, -1)
-EPERM os.chown(m + "/rank0", -1, 12345)
-END
-    [ "$(stat -c %a t.dat)" = 644 ]
-}
-
 @test "tree: a million ranks are listed, and cost the daemon nothing" {
     local pid
     mount_ranks 1000000
@@ -364,7 +346,8 @@ END
     grep -q "\]: $mnt (job 4711): rank 1: .*t.json:.*disp" log
 }
 
-@test "tree: mpiio-fused: nothing is mounted for a wrong spec, option or mount point" {
+@test "tree: mpiio-fused: nothing is mounted for a wrong spec, option or mount point; a signal unmounts" {
+    local signal pid
     spec 4
     run -2 mpiio-fused t.json
     run -2 mpiio-fused -o threads=0 t.json "$mnt"
@@ -387,11 +370,6 @@ END
     run -2 mpiio-fused wrong.json "$mnt"
     [[ $output == "mpiio-fused: wrong.json:"* ]]
     run ! is_mounted "$mnt"
-}
-
-@test "tree: mpiio-fused: a signal unmounts" {
-    local signal pid
-    spec 4
     for signal in TERM INT HUP; do
         mpiio-fused t.json "$mnt"
         pid=$(daemon_pid)
