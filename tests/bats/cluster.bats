@@ -130,7 +130,7 @@ END
     as_root umount disk
 }
 
-@test "cluster: a host that fails is named once, and nothing is left" {
+@test "cluster: a host that fails, or has another spec or file, is named once, and nothing is left" {
     hosts_with_spec 3
     rmdir at/1
     hosts_refuse 1 "node1: $tmp/at/1: No such file or directory*" x.json
@@ -146,10 +146,6 @@ END
     MPIIO_START_TIMEOUT=10 run -1 --separate-stderr mount_hosts x.json
     [[ $stderr =~ ^"mpiio-mount: no answer from "(node0, )?(node1, )?"node2 within 10 s"$ ]]
     nothing_mounted
-}
-
-@test "cluster: a host with another spec or file is named, and nothing is left" {
-    hosts_with_spec 3
     # On node1 the same path leads to another file.
     # shellcheck disable=SC2016 # for the daemon's shell
     daemons_first '[ "$(hostname)" != node1 ] || mount --bind "$tmp/other" "$tmp/$place"'
@@ -184,14 +180,19 @@ END
     done
 }
 
-@test "cluster: mpiio-umount on any host unmounts all, and reports what keeps a mount busy" {
+@test "cluster: mpiio-umount on any host unmounts all, and reports what keeps a mount busy; -f does not wait" {
     mount_on 3
     exec 9<at/2/rank0
-    complains 1 "mpiio-umount: at/0: node2: $tmp/at/2: Device or resource busy" mpiio-umount at/0
+    complains 1 "mpiio-umount: at/0: node2: $tmp/at/2: Device or resource busy" mpiio-umount at/0 9<&-
     exec 9<&-
     mountpoint -q at/0
     mountpoint -q at/2
     umount_hosts 2
+    mount_hosts x.json
+    exec 9<at/2/rank0
+    timeout 300 mpiio-umount -f at/0 9<&-
+    exec 9<&-
+    nothing_mounted
 }
 
 @test "cluster: a read-only mount is unmounted on all hosts, too" {
@@ -206,15 +207,6 @@ END
     at switch mpiio-mount --hosts="$hosts" x.json $'at/%n/a\nb'
     mpiio-umount at/1/$'a\nb'
     nothing_left
-}
-
-@test "cluster: mpiio-umount -f does not wait for programs with open files on another host" {
-    mount_on 3
-    exec 9<at/2/rank0
-    complains 1 "mpiio-umount: at/0: node2: $tmp/at/2: Device or resource busy" mpiio-umount at/0 9<&-
-    timeout 300 mpiio-umount -f at/0 9<&-
-    exec 9<&-
-    nothing_mounted
 }
 
 @test "cluster: a mount that is unmounted lazily while in use keeps the others mounted" {
@@ -474,16 +466,12 @@ END
         mpiio-mount --hosts=a s.json mnt
 }
 
-is_degraded() {
-    [ "$(attribute "at/$1" state)" = degraded ]
-}
-
 @test "cluster: mpiio-umount --hosts unmounts nodes that have lost each other, and reports what is left" {
     local unmount=(at switch mpiio-umount --hosts='node[0-2]' "$tmp/at/%n")
     mount_on 3 -o peer_timeout=1
     kill -KILL "$(of_host node1 mpiio-fused)"
-    await is_degraded 0
-    await is_degraded 2
+    await is_degraded at/0
+    await is_degraded at/2
     : >unreachable-node1
     exec 9<at/2/rank0
     run -1 --separate-stderr "${unmount[@]}" 9<&-

@@ -5,7 +5,7 @@
 load helper
 load nodes
 
-@test "delete_on_close: the file exists while it is mounted, and is gone when mpiio-umount returns" {
+@test "delete_on_close: the file exists while it is mounted, and is gone when mpiio-umount returns; with create, a scratch file" {
     scatter_spec
     ln -s s.dat link
     ln s.dat other
@@ -19,9 +19,6 @@ load nodes
     # Other names of the file stay: a symbolic link, and a hard link, which has the written bytes.
     [ -L link ]
     [ "$(dd if=other bs=1 skip=512 count=5 status=none)" = hello ]
-}
-
-@test "delete_on_close: with create, a scratch file" {
     dealt new.dat 2 8 >s.json
     mpiio-mount -o create,delete_on_close s.json "$mnt"
     echo 1234567 >"$mnt/rank0"

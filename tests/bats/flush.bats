@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Reads and syncs on nodes while other nodes still flush.
+# Flushes of several nodes: reads and syncs while others still flush, without memory, and converted
+# values that several nodes write in parts.
 
 load helper
 load nodes
@@ -35,4 +36,54 @@ load nodes
         python no_flush_is_over_before_the_home_has_stored "$gate" "$how"
         stop_nodes
     done
+}
+
+@test "flush: an epoch allocates none in the daemons, and succeeds if they get none" {
+    spec 8
+    run_daemons env "LD_PRELOAD=$MPIIO_BUILD/tests/engine/libnomem.so" "NOMEM_FILE=$tmp/nomem"
+    start_nodes 2 -o flush_interval=0
+    python an_epoch_needs_none
+    stop_nodes
+}
+
+# values ETYPE: makes s.json. f.dat contains ETYPEs in external32, all of them in the slice of rank
+# 0.
+values() {
+    mpiio-view spec --view "scatter of $1 as external32" -f f.dat >s.json
+    : >f.dat
+}
+
+@test "flush: two nodes write bytes of the same longs at once: all bytes are in the file" {
+    values long
+    on_nodes 2 two_nodes_write_the_bytes -o flush_interval=0
+}
+
+@test "flush: two nodes write bytes of the same long doubles at once: all bytes are in the file" {
+    values long_double
+    on_nodes 2 two_nodes_write_long_doubles -o flush_interval=0
+}
+
+@test "flush: whole values are written back, together with parts of dirty ones" {
+    values long
+    start_nodes 2 -o flush_interval=0
+    python whole_values_are_written_back
+    [ "$(stat_sum .cluster.stored_bytes)" -eq 4000 ]
+    stop_nodes
+}
+
+# A mapping keeps the file open after its close. Unmapping it does not flush like a close.
+@test "flush: a value whose rest is missing until the last close overwrites nothing newer" {
+    values long
+    on_nodes 2 a_value_that_waits -o flush_interval=0
+}
+
+@test "flush: a value that another node completes is stored and synced by the next fsync" {
+    values long
+    on_nodes 2 one_that_another_node_completes -o flush_interval=0
+}
+
+# Each node has its own bytes of every value, and its own whole values. Both flush at random.
+@test "flush: random parts and wholes from two nodes, with flushes between, against a model" {
+    values long
+    on_nodes 2 parts_and_wholes_at_random -o flush_interval=0,dirty_max=1M
 }

@@ -16,7 +16,7 @@ ocean() {
     /usr/bin/python3 "$top/tests/from/ocean.py"
 }
 
-@test "from: variables of netCDF files are what netCDF reads, by ranks, too" {
+@test "from: variables of netCDF files, arrays of .npy files and MITgcm's tiles are what their libraries read, by ranks, too" {
     run -0 files netcdf 7 30
     echo "$output"
     [ "$output" -gt 300 ]
@@ -29,12 +29,12 @@ assert large != whole
 open("large.nc", "wb").write(large)'
     cmp <(mpiio-view spec --from ocean.nc --var temp | jq .view) \
         <(mpiio-view spec --from large.nc --var temp | jq .view)
-}
-
-@test "from: arrays of .npy files are what NumPy reads, by ranks, too" {
     run -0 files npy 7 30
     echo "$output"
     [ "$output" -gt 80 ]
+    run -0 files mitgcm 7 12
+    echo "$output"
+    [ "$output" -gt 60 ]
 }
 
 @test "from: a mount has a folder for each variable, and the ranks' arrays" {
@@ -406,12 +406,6 @@ for rank in range(4):
     sed -i 's/float32/float16/' run/T.0000000010.meta
     run -2 mpiio-view spec --from run/T.0000000010.meta
     [[ $output == "mpiio-view: run/T.0000000010.meta: damaged .meta file at byte "*": dataprec (or format) is neither float32 nor float64" ]]
-}
-
-@test "from: MITgcm's tiles are the array that NumPy has cut, by ranks, too" {
-    run -0 files mitgcm 7 12
-    echo "$output"
-    [ "$output" -gt 60 ]
 }
 
 @test "from: MITgcm's tiles are mounted as one array, and can be written" {

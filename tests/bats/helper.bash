@@ -438,6 +438,11 @@ daemon_pid() {
     stat_of pid "$@"
 }
 
+# is_degraded MOUNTPOINT: succeeds once the node has lost others.
+is_degraded() {
+    [ "$(attribute "$1" state)" = degraded ]
+}
+
 is_mounted() {
     mountpoint -q "${1:-$mnt}"
 }

@@ -19,15 +19,11 @@ in_stage() {
     }
 }
 
-@test "install: commands, daemon and mount helper" {
-    local name
+@test "install: commands, headers, libraries, the Python module, completions, the licence, and no files of the tests" {
+    local name header file command
     for name in bin/mpiio-{mount,run,umount,view} sbin/mpiio-{fused,engine-mpich,engine-openmpi} sbin/mount.fuse.mpiio; do
         [ -x "$(in_stage "$name")" ]
     done
-}
-
-@test "install: headers, library, pkg-config file" {
-    local header name
     for header in basic conversion datarep element error map shorthand spec slice store; do
         in_stage "include/mpiio/$header.h"
     done
@@ -37,16 +33,18 @@ in_stage() {
     done
     in_stage 'lib*/mpiio/libmpiio-run.so' || in_stage 'lib*/*/mpiio/libmpiio-run.so'
     in_stage 'lib*/libmpiio.so.0' || in_stage 'lib*/*/libmpiio.so.0'
-}
-
-@test "install: the Python module and its metadata" {
-    local file
     for file in __init__ _arrays _file _index _library _xarray; do
         in_stage "lib/python3*/dist-packages/mpiio/$file.py"
     done
     in_stage 'lib/python3*/dist-packages/mpiio/py.typed'
     in_stage 'lib/python3*/dist-packages/mpiio-*.dist-info/METADATA'
     in_stage 'lib/python3*/dist-packages/mpiio-*.dist-info/entry_points.txt'
+    for command in mpiio-mount mpiio-run mpiio-umount mpiio-view; do
+        in_stage "share/bash-completion/completions/$command"
+    done
+    cmp "$(in_stage share/doc/mpiio-viewfs/LICENSE)" "$top/LICENSE"
+    run find "$MPIIO_STAGE" -name '*test*' -o -name '*demo*' -o -name '*.a'
+    [ -z "$output" ]
 }
 
 @test "install: man pages that man can format" {
@@ -63,13 +61,6 @@ in_stage() {
     done
 }
 
-@test "install: completions under each command's name" {
-    local command
-    for command in mpiio-mount mpiio-run mpiio-umount mpiio-view; do
-        in_stage "share/bash-completion/completions/$command"
-    done
-}
-
 @test "install: a mount unit that systemd accepts, for the manual's example" {
     local unit
     unit=$(in_stage share/doc/mpiio-viewfs/examples/views-field.mount)
@@ -83,10 +74,6 @@ in_stage() {
     run ! grep -vxF -f "$unit" lines
 }
 
-@test "install: the licence" {
-    cmp "$(in_stage share/doc/mpiio-viewfs/LICENSE)" "$top/LICENSE"
-}
-
 @test "install: programs and libraries are hardened" {
     local file optimization count=0
     optimization=$(meson introspect "$MPIIO_BUILD" --buildoptions |
@@ -96,11 +83,6 @@ in_stage() {
         count=$((count + 1))
     done < <(find "$prefix" -type f -exec sh -c 'head -c 4 "$1" | grep -q ELF' sh {} \; -print)
     [ "$count" -ge 5 ]
-}
-
-@test "install: no files of the tests" {
-    run find "$MPIIO_STAGE" -name '*test*' -o -name '*demo*' -o -name '*.a'
-    [ -z "$output" ]
 }
 
 @test "install: the same version everywhere" {

@@ -5,10 +5,6 @@
 load helper
 load nodes
 
-is_degraded() {
-    [ "$(stat_of cluster.state "$1")" = '"degraded"' ]
-}
-
 # The node never learns from node 0 that all have joined, so it can continue neither with the others
 # nor alone.
 @test "joining: a node whose connection breaks while another node is awaited exits" {

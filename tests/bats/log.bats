@@ -21,7 +21,7 @@ unmount_with_warning() {
     mv moved.dat s.dat
 }
 
-@test "log: lines have their level, and those below log_level are dropped" {
+@test "log: lines have their level; those below log_level are dropped, which can be changed while the file is mounted" {
     local level
     scatter_spec
     for level in info warning error; do
@@ -37,10 +37,6 @@ unmount_with_warning() {
     grep -qE "^[-0-9]{10}T[:0-9]{8}Z warning mpiio-mount\[[0-9]+\]: $mnt: .*s.dat is not removed: " <(
         log_mount delete_on_close && unmount_with_warning && cat log
     )
-}
-
-@test "log: the level can be changed while the file is mounted" {
-    scatter_spec
     log_mount delete_on_close
     [ "$(attribute "$mnt" log)" = info ]
     setfattr -n user.mpiio.log -v error "$mnt"
@@ -51,20 +47,6 @@ unmount_with_warning() {
     setfattr -n user.mpiio.log -v warning "$mnt"
     unmount_with_warning
     grep -q ' warning .*: .*s.dat is not removed: ' log
-}
-
-@test "log: other levels, and longer words, are refused" {
-    local word
-    scatter_spec
-    log_mount rw
-    for word in notice INFO infos inf ''; do
-        [ "$(error_of "os.setxattr(m, 'user.mpiio.log', b'$word')")" = EINVAL ]
-        [ "$(error_of "os.getxattr(m, 'user.mpiio.log.$word')")" = EINVAL ]
-    done
-    [ "$(attribute "$mnt" log)" = info ]
-    mpiio-umount "$mnt"
-    run -2 --separate-stderr mount_spec s.json -o log_level=loud
-    [ "$stderr" = 'mpiio-mount: log_level= needs debug, info, warning or error: loud (see --help)' ]
 }
 
 @test "log: at level debug each request is a line" {
@@ -99,7 +81,8 @@ END
     requests '(readdir|readdirplus) unique=[0-9]+ file=.mpiio offset=0 length=[0-9]+ result=[1-9][0-9]* us=[0-9]+$' | grep .
 }
 
-@test "log: turning debug off and on while requests are in progress" {
+@test "log: turning debug off and on while requests are in progress; other levels, and longer words, are refused" {
+    local word
     scatter_spec
     log_mount rw
     python switch_while_reading
@@ -108,6 +91,14 @@ END
     : >log
     cat "$mnt/rank0" >/dev/null
     [ -z "$(requests 'open .*')" ]
+    for word in notice INFO infos inf ''; do
+        [ "$(error_of "os.setxattr(m, 'user.mpiio.log', b'$word')")" = EINVAL ]
+        [ "$(error_of "os.getxattr(m, 'user.mpiio.log.$word')")" = EINVAL ]
+    done
+    [ "$(attribute "$mnt" log)" = info ]
+    mpiio-umount "$mnt"
+    run -2 --separate-stderr mount_spec s.json -o log_level=loud
+    [ "$stderr" = 'mpiio-mount: log_level= needs debug, info, warning or error: loud (see --help)' ]
 }
 
 @test "log: other users see the level but cannot change it" {

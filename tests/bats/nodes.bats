@@ -81,18 +81,6 @@ END
     run ! grep -q "not all is stored" log
 }
 
-@test "nodes: times that are set stay, though data was written before" {
-    spec 8
-    start_nodes 2
-    printf 'some data that is copied' >source
-    touch -d '2001-02-03 04:05:06' source
-    cp -p --no-preserve=mode,ownership source m0/rank1
-    [ "$(stat -c %Y m1/rank1)" -eq "$(stat -c %Y source)" ]
-    [ "$(stat -c %Y f.dat)" -eq "$(stat -c %Y source)" ]
-    cmp source <(head -c 24 m1/rank1)
-    stop_nodes
-}
-
 @test "nodes: local shows each node its block of ranks" {
     spec 8 7
     head -c 56 /dev/zero >f.dat
@@ -122,12 +110,18 @@ END
     on_nodes 2 behind_numpy_headers -o npy
 }
 
-@test "nodes: hints are passed to MPI-IO and reported" {
+@test "nodes: hints are passed to MPI-IO and reported; times that are set stay, though data was written before" {
     spec 8 4 '"hints": {"cb_nodes": "1", "cb_buffer_size": "65536"},'
     start_nodes 2
     [ "$(jq -r .cluster.hints.cb_nodes m1/.mpiio/stats.json)" = 1 ]
     [ "$(jq -r .cluster.hints.cb_buffer_size m0/.mpiio/stats.json)" = 65536 ]
     [ "$(stat_of 'cluster.peers[0].last_heard_ms' m0)" -lt 5000 ]
+    printf 'some data that is copied' >source
+    touch -d '2001-02-03 04:05:06' source
+    cp -p --no-preserve=mode,ownership source m0/rank1
+    [ "$(stat -c %Y m1/rank1)" -eq "$(stat -c %Y source)" ]
+    [ "$(stat -c %Y f.dat)" -eq "$(stat -c %Y source)" ]
+    cmp source <(head -c 24 m1/rank1)
     stop_nodes
 }
 
@@ -308,10 +302,6 @@ signalled() {
     on_nodes 2 converted
 }
 
-is_degraded() {
-    [ "$(attribute "$1" state)" = degraded ]
-}
-
 @test "nodes: the manual names each number of stats.json" {
     spec 8
     start_nodes 2
@@ -328,4 +318,27 @@ is_degraded() {
     [ ! -s bad ]
     as_root umount -l m1
     stop_nodes
+}
+
+# Succeeds once the node above has learned of the unmount.
+is_told_of_3() {
+    jq -e '.cluster.peers[] | select(.node == 3 and .state == "unmounted")' "$above/.mpiio/stats.json"
+}
+
+@test "nodes: in a tree, or a chain, write, change and unmount like others" {
+    local width
+    for width in 1 2; do
+        rm -f f.dat
+        spec 8 5
+        start_nodes 5 -o "fanout=$width"
+        # A node is connected with the one above and those below. In the end it knows all below it.
+        [ "$(jq -c '[.cluster.peers[].node]' m0/.mpiio/stats.json)" = "$([ $width = 1 ] && echo '[1]' || echo '[1,2]')" ]
+        [ "$(jq -c '[.cluster.peers[].node]' m1/.mpiio/stats.json)" = "$([ $width = 1 ] && echo '[0,2]' || echo '[0,3,4]')" ]
+        python nodes_in_a_tree
+        as_root umount m3
+        above=m$((width == 1 ? 2 : 1)) await is_told_of_3
+        mpiio-umount m4
+        nothing_left
+        run ! grep " $tmp/m" /proc/self/mountinfo
+    done
 }

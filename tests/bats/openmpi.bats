@@ -12,10 +12,6 @@ setup() {
     export TMPDIR=$tmp
 }
 
-is_degraded() {
-    [ "$(attribute "at/$1" state)" = degraded ]
-}
-
 @test "openmpi: three hosts write together, over TCP alone; an engine dies, and the daemons continue" {
     local node
     make_hosts 3
@@ -35,7 +31,7 @@ is_degraded() {
     printf held >&8
     as_root kill -KILL "$(of_host node1 mpiio-engine-openmpi)"
     for node in 0 1 2; do
-        await is_degraded $node
+        await is_degraded at/$node
     done
     exec 8>&-
     [ "$(head -c 4 x.dat)" = held ]

@@ -10,30 +10,9 @@ setup() {
     export MPIIO_INCLUDE=${MPIIO_BIN%/bin}/include
 }
 
-# tests FILE: runs the tests of a file.
-tests() {
-    PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 timeout -s KILL 300 /usr/bin/python3 -m pytest -q -p no:cacheprovider \
-        -W error --basetemp="$tmp/pytest" "$top/tests/python/test_$1.py" 3>&-
-}
-
-@test "python: structures and functions are those of the headers" {
-    tests layout
-}
-
-@test "python: slices and the array of all ranks are those of NumPy, and can be assigned to" {
-    tests slices
-}
-
-@test "python: opening, errors, closing, reading only what is indexed, threads" {
-    tests files
-}
-
-@test "python: xarray's engine, with Dask's threads" {
-    tests xarray
-}
-
-@test "python: documentation and metadata" {
-    tests documents
+@test "python: the tests of tests/python: headers, slices, files, xarray's engine, documentation" {
+    PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 timeout -s KILL 600 /usr/bin/python3 -m pytest -q -p no:cacheprovider \
+        -W error --basetemp="$tmp/pytest" "$top/tests/python" 3>&-
 }
 
 @test "python: the notebook of the examples runs as it is" {

@@ -30,7 +30,8 @@ longs() {
 sys.stdout.buffer.write(b"".join(struct.pack("<q", int(n)) for n in sys.argv[1:]))' "$@"
 }
 
-@test "representation: a struct of mixed sizes through cat and put" {
+@test "representation: a struct of mixed sizes through cat, put, and a mount, in steps of any size" {
+    local at size
     records
     view "$record" external32
     cp r.external32 x.dat
@@ -41,17 +42,10 @@ sys.stdout.buffer.write(b"".join(struct.pack("<q", int(n)) for n in sys.argv[1:]
     cmp x.dat r.external32
     # In pieces that do not fit the values.
     : >x.dat
-    local at
     for at in 0 1000 2000 3000; do
         tail -c +$((at + 1)) r.native | head -c 1000 | mpiio-view put x.json -r 0 --offset "$at"
     done
     cmp x.dat r.external32
-}
-
-@test "representation: a struct of mixed sizes through a mount, in steps of any size" {
-    local size
-    records
-    view "$record" external32
     for size in 1 7 35 512 4096; do
         : >x.dat
         mount_spec x.json

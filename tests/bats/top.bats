@@ -4,7 +4,7 @@
 
 load helper
 
-@test "top: a row for each mount, with the bytes read and written in a second" {
+@test "top: a row for each mount, with the bytes read and written in a second; all numbers of stats.json for Prometheus, in a file that is replaced atomically" {
     mount_new blocks 4096
     run -0 mpiio-view top -d 0.2 -c 1 "$mnt"
     [ "$(sed -n 1p <<<"$output" | xargs)" = \
@@ -27,10 +27,6 @@ load helper
     [ "${row[0]}" != 0 ]
     [ "${row[1]}" != 0 ]
     [ "${row[4]}" != 0 ]
-}
-
-@test "top: all numbers of stats.json for Prometheus, in a file that is replaced atomically" {
-    mount_new blocks 4096
     cat "$mnt/rank0" >/dev/null
     ln -s elsewhere mpiio.prom
     run -1 mpiio-view top --prometheus -o mpiio.prom "$mnt"
@@ -40,10 +36,6 @@ load helper
     run -0 mpiio-view top --prometheus -o mpiio.prom "$mnt"
     [ -z "$output" ]
     /usr/bin/python3 "$topic" all_numbers_of_stats_json "$mnt"
-}
-
-@test "top: without space for new metrics the old ones stay" {
-    mount_new blocks 4096
     mkdir small
     as_root mount -t tmpfs -o size=64k,mode=777 none small
     echo old >small/mpiio.prom

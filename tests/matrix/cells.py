@@ -102,9 +102,6 @@ class Cell:
             return "hangs"
         return os.read(self.answer, 100).decode()
 
-    def has_answered(self):
-        return bool(select.select([self.answer], [], [], 0)[0])
-
     def end(self, word):
         for end in (self.go, self.answer):
             os.close(end)
