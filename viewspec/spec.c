@@ -157,33 +157,34 @@ static int name_views(struct vs_spec *spec, json_t *many, const struct vs_place 
 static int list_views(struct vs_spec *spec)
 {
     struct vs_scope *scope = &spec->scope;
-    json_t *many = vs_scope_member(scope, NULL, spec->root, "views", JSON_OBJECT);
-    json_t *one = json_object_get(spec->root, "view");
-    size_t count = many ? json_object_size(many) : 1;
-    struct vs_place *places = vs_arena_array(&spec->arena, (int64_t)count + 1, sizeof(*places));
+    json_t *one = json_object_get(spec->root, "view"), *many;
+    struct vs_place *places;
+    size_t count;
 
+    if (one && json_object_get(spec->root, "views"))
+        return vs_refuse(scope, VS_KEY(NULL, "views"),
+                         "\"view\" is there too: only one of them can be");
+    many = vs_scope_member(scope, NULL, spec->root, "views", JSON_OBJECT);
     /* The default with members is one view of all bytes. */
     if (!one && !many && json_object_get(spec->root, "members") &&
         json_object_set_new(spec->root, "view", json_object()) == 0)
         one = json_object_get(spec->root, "view");
-    if (one && many)
-        vs_refuse(scope, VS_KEY(NULL, "views"), "\"view\" is there too: only one of them can be");
-    else if (one == NULL && many == NULL)
-        vs_refuse(scope, NULL, "\"view\" (or \"views\") is missing");
-    else if (count == 0)
-        vs_refuse(scope, VS_KEY(NULL, "views"), "expected at least one view");
+    if (one == NULL && many == NULL)
+        return vs_refuse(scope, NULL, "\"view\" (or \"views\") is missing");
+    count = many ? json_object_size(many) : 1;
+    if (count == 0)
+        return vs_refuse(scope, VS_KEY(NULL, "views"), "expected at least one view");
     spec->views = vs_arena_array(&spec->arena, (int64_t)count, sizeof(*spec->views));
+    places = vs_arena_array(&spec->arena, (int64_t)count + 1, sizeof(*places));
     if (spec->arena.failure)
-        vs_refuse_memory(scope);
-    if (scope->error->code)
-        return scope->error->code;
+        return vs_refuse_memory(scope);
     spec->view_count = count;
     places[count].key = many ? "views" : "view";
     if (many)
         return name_views(spec, many, &places[count], places);
     spec->views[0].json = one;
     spec->views[0].place = &places[count];
-    return 0;
+    return scope->error->code;
 }
 
 static int read_file_name(struct vs_spec *spec)

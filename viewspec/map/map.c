@@ -48,40 +48,30 @@ static int build(struct vs_arena *arena, int64_t displacement, int64_t extent, i
     return map->root->depth > VS_MAP_DEPTH ? -E2BIG : 0;
 }
 
-/* Builds both maps of an ordered one, with as many tiles as both can have. */
-static int build_both(struct vs_arena *arena, int64_t displacement, const struct vs_tile *from,
-                      struct vs_map *map)
-{
-    int64_t tiles;
-    int error = build(arena, displacement, from->extent, from->tiles, from->node, &map->by_file);
-
-    if (error)
-        return error;
-    tiles = map->by_file->facts.limit / map->by_file->facts.tile_size;
-    error = build(arena, 0, from->order.extent, tiles, from->order.memory, &map->memory);
-    if (error || map->memory->facts.limit / map->memory->facts.tile_size == tiles)
-        return error;
-    tiles = map->memory->facts.limit / map->memory->facts.tile_size;
-    return build(arena, displacement, from->extent, tiles, from->node, &map->by_file);
-}
-
+/* Builds an ordered map, with as many tiles as both the file and the memory can have. */
 static int build_ordered(struct vs_arena *arena, int64_t displacement, const struct vs_tile *from,
                          const struct vs_map **result)
 {
     struct vs_map *map = vs_arena_alloc(arena, sizeof(*map));
-    const struct vs_map *ordered;
-    int error = map ? build_both(arena, displacement, from, map) : -ENOMEM;
+    const struct vs_order *order = &from->order;
+    const struct vs_map *ordered = NULL;
+    int64_t tiles = vs_min(tiles_below_limit(from->node, displacement, from->extent),
+                           tiles_below_limit(order->memory, 0, order->extent));
+    int error = map == NULL ? -ENOMEM : tiles < 1 ? -EOVERFLOW : 0;
 
+    tiles = vs_min(tiles, from->tiles);
+    if (!error)
+        error = build(arena, displacement, from->extent, tiles, from->node, &map->by_file);
+    if (!error)
+        error = build(arena, 0, order->extent, tiles, order->memory, &map->memory);
+    if (!error)
+        error = build(arena, displacement, from->extent, tiles, order->file, &ordered);
     if (error)
         return error;
     map->facts = map->by_file->facts;
-    error = build(arena, displacement, from->extent, map->facts.limit / map->facts.tile_size,
-                  from->order.file, &ordered);
-    if (error)
-        return error;
     map->root = ordered->root;
     map->tile = from->node;
-    map->order = &from->order;
+    map->order = order;
     map->facts.tiles = from->tiles;
     map->facts.tile_runs = ordered->facts.tile_runs;
     map->facts.monotonic = ordered->facts.monotonic;

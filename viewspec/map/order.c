@@ -214,9 +214,10 @@ struct ordering {
     int64_t pieces; /* number made so far, including unrolled ones */
 };
 
-/* The nodes made from pieces. */
+/* The nodes made from pieces, as in struct vs_order: file, origins and memory. */
+enum { IN_FILE, ORIGINS, IN_MEMORY, MADE };
 struct made {
-    const struct vs_node *file, *origins, *memory;
+    const struct vs_node *node[MADE];
 };
 
 static int compare_loops(const void *left, const void *right)
@@ -287,25 +288,22 @@ static bool pieces_same_loops(const struct piece *a, const struct piece *b)
             memcmp(a->loops, b->loops, (size_t)a->depth * sizeof(*a->loops)) == 0);
 }
 
+/* Puts a loop around the nodes. */
+static void repeat(const struct ordering *o, const struct pair_loop *loop, struct made *made)
+{
+    for (int k = 0; k < MADE; k++)
+        made->node[k] = vs_node_loop(o->arena, loop->count,
+                                     k == IN_MEMORY ? loop->memory : loop->file, made->node[k]);
+}
+
 /* Makes one nest of loops, with its first element at the origins. */
 static struct made make_nest(const struct ordering *o, const struct piece *piece)
 {
-    struct made made = {o->both->file_etype, vs_node_run(o->arena, 1), o->both->memory_etype};
+    struct made made = {{o->both->file_etype, vs_node_run(o->arena, 1), o->both->memory_etype}};
 
-    for (int i = piece->depth - 1; i >= 0; i--) {
-        const struct pair_loop *loop = &piece->loops[i];
-        made.file = vs_node_loop(o->arena, loop->count, loop->file, made.file);
-        made.origins = vs_node_loop(o->arena, loop->count, loop->file, made.origins);
-        made.memory = vs_node_loop(o->arena, loop->count, loop->memory, made.memory);
-    }
+    for (int i = piece->depth - 1; i >= 0; i--)
+        repeat(o, &piece->loops[i], &made);
     return made;
-}
-
-static const struct vs_node *place_blocks(const struct ordering *o, const struct vs_node *nest,
-                                          const int64_t *displacements, int64_t count)
-{
-    return nest ? vs_node_blocks(o->arena, count, NULL, 1, displacements, 1, nest->size, nest)
-                : NULL;
 }
 
 /* Makes count pieces of the same loops that follow each other in memory. */
@@ -321,9 +319,10 @@ static struct made make_alike(const struct ordering *o, const struct piece *piec
         file[i] = pieces[i].file;
         memory[i] = pieces[i].memory;
     }
-    made.file = place_blocks(o, made.file, file, count);
-    made.origins = place_blocks(o, made.origins, file, count);
-    made.memory = place_blocks(o, made.memory, memory, count);
+    for (int k = 0; k < MADE; k++)
+        if (made.node[k])
+            made.node[k] = vs_node_blocks(o->arena, count, NULL, 1, k == IN_MEMORY ? memory : file,
+                                          1, made.node[k]->size, made.node[k]);
     return made;
 }
 
@@ -356,9 +355,7 @@ static int build_in_loop(struct ordering *o, struct piece *pieces, int64_t count
         pieces[i].depth--;
     }
     error = build(o, pieces, count, made);
-    made->file = vs_node_loop(o->arena, loop.count, loop.file, made->file);
-    made->origins = vs_node_loop(o->arena, loop.count, loop.file, made->origins);
-    made->memory = vs_node_loop(o->arena, loop.count, loop.memory, made->memory);
+    repeat(o, &loop, made);
     return error;
 }
 
@@ -447,7 +444,7 @@ static int build_group(struct ordering *o, struct piece *pieces, int64_t count, 
 /* Makes the nodes of pieces. Changes their order and loops. */
 static int build(struct ordering *o, struct piece *pieces, int64_t count, struct made *made)
 {
-    const struct vs_node **lists = calloc((size_t)count * 3, sizeof(*lists));
+    const struct vs_node **lists = calloc((size_t)count * MADE, sizeof(*lists));
     int64_t groups = 0, next;
     int error = lists ? 0 : -ENOMEM;
 
@@ -458,15 +455,12 @@ static int build(struct ordering *o, struct piece *pieces, int64_t count, struct
 
         next = i + take_group(o, pieces + i, count - i, &apart);
         error = build_group(o, pieces + i, next - i, apart, &group);
-        lists[groups] = group.file;
-        lists[count + groups] = group.origins;
-        lists[2 * count + groups++] = group.memory;
+        for (int k = 0; k < MADE; k++)
+            lists[k * count + groups] = group.node[k];
+        groups++;
     }
-    if (!error) {
-        made->file = vs_node_seq(o->arena, groups, lists);
-        made->origins = vs_node_seq(o->arena, groups, lists + count);
-        made->memory = vs_node_seq(o->arena, groups, lists + 2 * count);
-    }
+    for (int k = 0; k < MADE && !error; k++)
+        made->node[k] = vs_node_seq(o->arena, groups, lists + k * count);
     free(lists);
     return error;
 }
@@ -483,11 +477,11 @@ int vs_order_find(struct vs_arena *arena, const struct vs_both *both, struct vs_
         error = sort_loops(&o, &pieces.list[i]);
     if (!error)
         error = build(&o, pieces.list, pieces.count, &made);
-    if (!error && arena->failure == 0 && !made.memory->disjoint)
+    if (!error && arena->failure == 0 && !made.node[IN_MEMORY]->disjoint)
         error = -EINVAL;
-    order->file = made.file;
-    order->origins = made.origins;
-    order->memory = made.memory;
+    order->file = made.node[IN_FILE];
+    order->origins = made.node[ORIGINS];
+    order->memory = made.node[IN_MEMORY];
     order->places = vs_node_shift(arena, both->memory, both->memory_etype->lo);
     order->etype_file = both->file_etype->size;
     order->etype_memory = both->memory_etype->size;

@@ -298,18 +298,18 @@ static int read_members(struct vs_spec *spec)
 
     if (vs_check_keys(scope, &at_members, members->json, keys))
         return scope->error->code;
-    members->names = vs_scope_member(scope, &at_members, members->json, "files", JSON_ARRAY);
     if (json_object_get(spec->root, "file"))
         return vs_refuse_key(scope, VS_KEY(NULL, "file"),
                              "\"members\" is there too: only one of them can be");
-    if ((file == NULL) == (members->names == NULL))
+    if ((file == NULL) == (json_object_get(members->json, "files") == NULL))
         return vs_refuse(scope, &at_members,
                          file ? "\"file\" and \"files\": only one of them can be"
                               : "\"file\" (or \"files\") is missing");
     if (!json_object_get(members->json, "view"))
         return vs_refuse(scope, &at_members, "\"view\" is missing");
-    if (read_pattern(spec, file) || read_count(spec) || read_overlap(spec) || read_missing(spec) ||
-        read_fills(spec) || (file ? name_members(spec) : read_names(spec)))
+    members->names = vs_scope_member(scope, &at_members, members->json, "files", JSON_ARRAY);
+    if (scope->error->code || read_pattern(spec, file) || read_count(spec) || read_overlap(spec) ||
+        read_missing(spec) || read_fills(spec) || (file ? name_members(spec) : read_names(spec)))
         return scope->error->code;
     return list_views(spec);
 }

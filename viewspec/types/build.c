@@ -302,7 +302,13 @@ static struct vs_dealing *dealing_of(const struct vs_builder *b, int64_t n,
     int64_t extent =
         failed(b) || b->scope->rank || b->scope->uses_rank ? 0 : vs_type_extent(b->arena, old);
     bool inside = extent > 0 && old->node && old->node->lo >= 0 && old->node->hi <= extent;
-    return inside ? vs_dealing_new(b->arena, n, extent) : NULL;
+    struct vs_dealing *dealing = NULL;
+
+    if (inside)
+        dealing = vs_arena_alloc(b->arena, sizeof(*dealing) + (size_t)n * sizeof(*dealing->deals));
+    if (dealing)
+        *dealing = (struct vs_dealing){.dimensions = n, .extent = extent};
+    return dealing;
 }
 
 static struct vs_type make_darray(const struct site *site)

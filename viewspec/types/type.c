@@ -3,16 +3,6 @@
 
 #include <stdbool.h>
 
-struct vs_dealing *vs_dealing_new(struct vs_arena *arena, int64_t dimensions, int64_t extent)
-{
-    struct vs_dealing *dealing = vs_arena_alloc(arena, sizeof(*dealing));
-    if (dealing == NULL)
-        return NULL;
-    *dealing = (struct vs_dealing){.dimensions = dimensions, .extent = extent};
-    dealing->deals = vs_arena_array(arena, dimensions, sizeof(*dealing->deals));
-    return dealing->deals != NULL ? dealing : NULL;
-}
-
 int64_t vs_dealing_rank(const struct vs_dealing *dealing, int64_t offset)
 {
     int64_t rank = 0, index = offset / dealing->extent;

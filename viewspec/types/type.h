@@ -27,12 +27,9 @@ struct vs_deal {
 
 struct vs_dealing {
     int64_t dimensions;
-    struct vs_deal *deals; /* the fastest dimension first */
-    int64_t extent;        /* bytes of an element, which has all its data inside */
+    int64_t extent;         /* bytes of an element, which has all its data inside */
+    struct vs_deal deals[]; /* the fastest dimension first */
 };
-
-/* Makes a dealing in arena with zeroed deals; NULL: out of memory. */
-struct vs_dealing *vs_dealing_new(struct vs_arena *arena, int64_t dimensions, int64_t extent);
 
 /* Returns the only rank that may own the byte at offset >= 0 from the displacement. O(dimensions).
  */
