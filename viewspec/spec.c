@@ -26,7 +26,7 @@ static int apply_define(struct vs_spec *spec, struct vs_binding *bindings, const
         return vs_refuse_memory(&spec->scope);
     snprintf(source, size, "%s%s", prefix, define);
     text->source = source;
-    if (!equals || equals == define)
+    if (equals == NULL || equals == define)
         return vs_note(error, -EINVAL, source, "expected NAME=VALUE");
     name[equals - define] = '\0';
     index = json_object_get(spec->scope.indexes, name);
@@ -166,7 +166,7 @@ static int list_views(struct vs_spec *spec)
                          "\"view\" is there too: only one of them can be");
     many = vs_scope_member(scope, NULL, spec->root, "views", JSON_OBJECT);
     /* The default with members is one view of all bytes. */
-    if (!one && !many && json_object_get(spec->root, "members") &&
+    if (one == NULL && many == NULL && json_object_get(spec->root, "members") &&
         json_object_set_new(spec->root, "view", json_object()) == 0)
         one = json_object_get(spec->root, "view");
     if (one == NULL && many == NULL)
