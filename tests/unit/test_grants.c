@@ -100,6 +100,7 @@ int fuse_reply_ioctl(fuse_req_t request, int result, const void *answer, size_t 
 }
 
 static struct fs_slice *slice;
+static struct fs_handle handle; /* an open file of the slice, whose pages the kernel has */
 
 static int setup(void **state)
 {
@@ -122,11 +123,17 @@ static int setup(void **state)
                      0);
     assert_int_equal(
         fs_slices_get(&session.slices, (struct fs_node){.kind = FS_SLICE}, &slice, &error), 0);
+    handle = (struct fs_handle){.ops = &slice_ops, .slice = slice, .reads = true, .writes = true};
+    assert_int_equal(fs_handle_join(&session.slices, &handle, slice->inode, 1), 0);
+    fs_handle_holds(&session.slices, &handle);
+    fs_grants_paged(&session, slice);
     return 0;
 }
 
 static int teardown(void **state)
 {
+    fs_grants_leave(&session, &handle);
+    fs_handle_leave(&session.slices, &handle);
     fs_slices_put(&session.slices, slice);
     fs_slices_free(&session.slices);
     munmap(session.grants.page, sizeof(*session.grants.page));
@@ -136,19 +143,19 @@ static int teardown(void **state)
     return 0;
 }
 
-static void request(struct fs_handle *handle, unsigned command, const void *in, size_t size)
+static void request(struct fs_handle *from, unsigned command, const void *in, size_t size)
 {
-    struct fuse_file_info info = {.fh = (uintptr_t)handle};
+    struct fuse_file_info info = {.fh = (uintptr_t)from};
 
     told.error = 0;
     fs_ioctl(NULL, slice->inode, command, NULL, &info, 0, in, size, size);
 }
 
-static void ask(struct fs_handle *handle, uint64_t nonce)
+static void ask(uint64_t nonce)
 {
     const struct mpiio_grant_request asked = {.nonce = nonce};
 
-    request(handle, MPIIO_GRANT_ASK, &asked, sizeof(asked));
+    request(&handle, MPIIO_GRANT_ASK, &asked, sizeof(asked));
 }
 
 /* Carries out the drop of that number, and returns the rights that the answer grants. */
@@ -164,70 +171,44 @@ static uint32_t granted_after(int number, uint64_t nonce, int error)
     return grant.rights;
 }
 
-static void open_paged(struct fs_handle *handle)
-{
-    *handle = (struct fs_handle){.ops = &slice_ops, .slice = slice, .reads = true, .writes = true};
-    assert_int_equal(fs_handle_join(&session.slices, handle, slice->inode, 1), 0);
-    fs_handle_holds(&session.slices, handle);
-    fs_grants_paged(&session, slice);
-}
-
-static void close_handle(struct fs_handle *handle)
-{
-    fs_grants_leave(&session, handle);
-    fs_handle_leave(&session.slices, handle);
-}
-
 /* Two processes have one open file, and both ask before the kernel has invalidated its pages. */
 TEST(two_ask_at_once, setup, teardown)
 {
-    struct fs_handle handle;
-
-    open_paged(&handle);
-    ask(&handle, 11);
-    ask(&handle, 22);
+    ask(11);
+    ask(22);
     assert_int_equal(told.count, 2);
     assert_int_equal(granted_after(0, 11, 0), MPIIO_GRANT_BOTH);
     assert_int_equal(granted_after(1, 22, 0), MPIIO_GRANT_BOTH);
-    close_handle(&handle);
 }
 
 /* The first drop does not cover pages that were read after it was queued. */
 TEST(pages_between_the_drops, setup, teardown)
 {
-    struct fs_handle handle;
-
-    open_paged(&handle);
-    ask(&handle, 11);
+    ask(11);
     fs_grants_paged(&session, slice);
-    ask(&handle, 22);
+    ask(22);
     assert_int_equal(granted_after(0, 11, 0), 0);
     assert_int_equal(granted_after(1, 22, 0), MPIIO_GRANT_BOTH);
-    close_handle(&handle);
 }
 
 TEST(a_drop_that_fails, setup, teardown)
 {
-    struct fs_handle handle;
-
-    open_paged(&handle);
-    ask(&handle, 11);
+    ask(11);
     assert_int_equal(granted_after(0, 11, -EIO), 0);
-    close_handle(&handle);
 }
 
 /* A search for the bytes of a range without an end could take for ever. */
 TEST(reports_have_an_end, setup, teardown)
 {
-    struct fs_handle handle = {.ops = &fs_shared_ops, .slice = slice};
+    struct fs_handle shared = {.ops = &fs_shared_ops, .slice = slice};
     struct mpiio_grant_range range = {.offset = 1, .length = MPIIO_GRANT_RANGE_MAX};
 
-    request(&handle, MPIIO_GRANT_WROTE, &range, sizeof(range));
+    request(&shared, MPIIO_GRANT_WROTE, &range, sizeof(range));
     assert_int_equal(told.error, 0);
     assert_int_equal(told.searched, MPIIO_GRANT_RANGE_MAX);
     told.searched = 0;
     range.length = INT64_MAX - 1;
-    request(&handle, MPIIO_GRANT_WROTE, &range, sizeof(range));
+    request(&shared, MPIIO_GRANT_WROTE, &range, sizeof(range));
     assert_int_equal(told.error, EINVAL);
     assert_int_equal(told.searched, 0);
 }
