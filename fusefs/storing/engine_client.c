@@ -266,28 +266,19 @@ static int exchange(struct fs_session *session, const struct mpiio_message_flush
     return 0;
 }
 
-/*
- * Freezes the dirty blocks, and lists them in flush and cluster->blocks. Bytes that become dirty
- * later belong to the next epoch.
- */
+/* Freezes the dirty blocks, which lists them in cluster->blocks, and counts them in flush. Bytes
+   that become dirty later belong to the next epoch. */
 static int freeze(struct fs_session *session, bool may_wait, struct mpiio_message_flush *flush)
 {
-    const struct mpiio_frozen *frozen;
     size_t count;
     int error;
 
     if (session->cache == NULL)
         return 0;
-    error = mpiio_cache_freeze(session->cache, &frozen, &count);
-    if (error != 0)
-        return error;
-    for (size_t i = 0; i < count; i++)
-        session->cluster.blocks[i] =
-            (struct mpiio_flush_block){.block = frozen[i].block,
-                                       .slot = (uint32_t)frozen[i].slot,
-                                       .may_wait = may_wait && !frozen[i].tried};
-    flush->count = (uint32_t)count;
-    return 0;
+    error = mpiio_cache_freeze(session->cache, may_wait, &count);
+    if (error == 0)
+        flush->count = (uint32_t)count;
+    return error;
 }
 
 /* Sets stored from the errors of blocks, and replaces errors that write-back must not see. */

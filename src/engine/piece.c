@@ -71,7 +71,7 @@ static void list_runs(const struct mpiio_slot *slot, struct run *list)
 {
     struct mpiio_mask_run run = {0};
 
-    while (mpiio_slot_next_run(slot, run.end, &run))
+    while (mpiio_slot_next_run(slot, run.end, MPIIO_BLOCK_SIZE, &run))
         *list++ = (struct run){(uint32_t)run.start, (uint32_t)(run.end - run.start)};
 }
 

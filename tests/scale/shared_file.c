@@ -152,7 +152,7 @@ void shared_file_freeze(int node, int64_t block, const struct mpiio_slot *slot)
     file.touched[block] = file.used[block] = true;
     /* If several nodes write a shared byte, the store keeps that of the node with the highest
      * number. */
-    while (mpiio_slot_next_run(slot, bytes.end, &bytes)) {
+    while (mpiio_slot_next_run(slot, bytes.end, MPIIO_BLOCK_SIZE, &bytes)) {
         size_t own = bytes.end < SHARED ? bytes.end : SHARED;
 
         if (bytes.start < own) {
@@ -175,7 +175,7 @@ static void tell(int node, size_t start, const struct mpiio_slot *slot)
     size_t own = shared_file_own_start(node), end = own + shared_file_own_size();
     struct mpiio_mask_run bytes = {0};
 
-    while (mpiio_slot_next_run(slot, bytes.end, &bytes)) {
+    while (mpiio_slot_next_run(slot, bytes.end, MPIIO_BLOCK_SIZE, &bytes)) {
         size_t from = bytes.start > own ? bytes.start : own;
         size_t to = bytes.end < end ? bytes.end : end;
 
@@ -209,7 +209,7 @@ void shared_file_resolve(int node, int64_t block, const struct mpiio_slot *slot,
     if (file.outcome[block] != 1 && file.outcome[block] != error)
         daemons_wrong(node, "it is told another end of a block than others");
     file.outcome[block] = error;
-    while (mpiio_slot_next_run(slot, bytes.end, &bytes)) {
+    while (mpiio_slot_next_run(slot, bytes.end, MPIIO_BLOCK_SIZE, &bytes)) {
         for (size_t i = bytes.start; i < bytes.end; i++) {
             if (!is_as_told(node, start, i, error == 0)) {
                 daemons_wrong(node, error == 0 ? "it is told that what is not there is stored"
@@ -228,7 +228,7 @@ void shared_file_store_alone(int node, int64_t block, const struct mpiio_slot *s
     struct mpiio_mask_run bytes = {0};
 
     file.used[block] = true;
-    while (mpiio_slot_next_run(slot, bytes.end, &bytes))
+    while (mpiio_slot_next_run(slot, bytes.end, MPIIO_BLOCK_SIZE, &bytes))
         memcpy(file.stored + start + bytes.start, slot->data + bytes.start,
                bytes.end - bytes.start);
     tell(node, start, slot);
@@ -238,13 +238,14 @@ void shared_file_check(int node, int64_t block, const struct mpiio_slot *slot)
 {
     size_t own = shared_file_own_start(node), size = shared_file_own_size();
     size_t start = (size_t)block * BLOCK;
+    struct mpiio_mask_run found;
 
     if (memcmp(file.stored + start + own, file.reported + start + own, size) == 0)
         return;
     for (size_t i = own; i < own + size; i++) {
         if (file.stored[start + i] == file.reported[start + i])
             continue;
-        if (slot == NULL || !mpiio_slot_has(slot, i, i + 1) ||
+        if (slot == NULL || !mpiio_slot_next_run(slot, i, i + 1, &found) ||
             file.stored[start + i] != slot->data[i]) {
             daemons_wrong(node, "what it was told is stored is not there");
             return;

@@ -28,7 +28,7 @@ struct model {
     unsigned char file[BYTES];
     struct layer active, frozen;
     bool is_frozen;
-    const struct mpiio_frozen *list;
+    const struct mpiio_flush_block *list;
     size_t count;
     int unsaved[SLICES];
 };
@@ -131,9 +131,9 @@ static inline void check_frozen(void)
         if (memchr(there, 1, (size_t)MPIIO_BLOCK_SIZE) == NULL)
             continue;
         assert_true(listed < model.count);
-        assert_int_equal(model.list[listed].tried, model.frozen.tried[block]);
+        assert_int_equal(model.list[listed].may_wait, !model.frozen.tried[block]);
         assert_int_equal(model.list[listed].block, block);
-        slot = mpiio_slots_get(mpiio_cache_slots(model.cache), model.list[listed++].slot);
+        slot = mpiio_slots_get(mpiio_cache_slots(model.cache), (int)model.list[listed++].slot);
         for (int64_t i = 0; i < MPIIO_BLOCK_SIZE; i++)
             if ((slot.mask[i / 64] >> i % 64 & 1) != there[i] ||
                 (there[i] &&
@@ -145,7 +145,8 @@ static inline void check_frozen(void)
 
 static inline void freeze(void)
 {
-    assert_int_equal(mpiio_cache_freeze(model.cache, &model.list, &model.count), 0);
+    assert_int_equal(mpiio_cache_freeze(model.cache, true, &model.count), 0);
+    model.list = mpiio_slots_blocks(mpiio_cache_slots(model.cache));
     model.frozen = model.active;
     memset(&model.active, 0, sizeof(model.active));
     model.is_frozen = true;
@@ -187,9 +188,9 @@ static inline void settle(const int *errors)
 }
 
 /* Stores a block from its slot, as another process would. Finds byte runs one bit at a time. */
-static inline void store_block(const struct mpiio_frozen *frozen)
+static inline void store_block(const struct mpiio_flush_block *frozen)
 {
-    struct mpiio_slot slot = mpiio_slots_get(mpiio_cache_slots(model.cache), frozen->slot);
+    struct mpiio_slot slot = mpiio_slots_get(mpiio_cache_slots(model.cache), (int)frozen->slot);
 
     for (int64_t i = 0; i < MPIIO_BLOCK_SIZE; i++) {
         int64_t from = i;
@@ -207,7 +208,7 @@ static inline void resolve(void)
     int errors[BLOCKS], of_block[BLOCKS] = {0};
 
     for (size_t i = 0; i < model.count; i++) {
-        errors[i] = below(3) > 0 ? 0 : below(2) && !model.list[i].tried ? -EAGAIN : -ENOSPC;
+        errors[i] = below(3) > 0 ? 0 : below(2) && model.list[i].may_wait ? -EAGAIN : -ENOSPC;
         of_block[model.list[i].block] = errors[i];
         if (errors[i] == 0)
             store_block(&model.list[i]);

@@ -238,25 +238,26 @@ static void expect_no_locks(void)
     mpiio_file_lock_release(&other.store->locks, &lock);
 }
 
-static const struct mpiio_frozen *frozen;
 static size_t frozen_count;
 
 static void freeze_node(struct node *node)
 {
-    assert_int_equal(mpiio_cache_freeze(node->cache, &frozen, &frozen_count), 0);
+    assert_int_equal(mpiio_cache_freeze(node->cache, false, &frozen_count), 0);
 }
 
 /* Resolves a flush as engines do, with or without an error. */
 static void resolve_node(struct node *node, int error)
 {
+    const struct mpiio_flush_block *frozen = mpiio_slots_blocks(mpiio_cache_slots(node->cache));
     int errors[8] = {error, error, error, error, error, error, error, error};
 
     assert_true(frozen_count <= 8);
     for (size_t i = 0; i < frozen_count && error == 0; i++) {
-        struct mpiio_slot slot = mpiio_slots_get(mpiio_cache_slots(node->cache), frozen[i].slot);
+        struct mpiio_slot slot =
+            mpiio_slots_get(mpiio_cache_slots(node->cache), (int)frozen[i].slot);
         struct mpiio_mask_run run = {0};
 
-        while (mpiio_slot_next_run(&slot, run.end, &run))
+        while (mpiio_slot_next_run(&slot, run.end, MPIIO_BLOCK_SIZE, &run))
             write_file(fd, slot.data + run.start, run.end - run.start,
                        frozen[i].block * MPIIO_BLOCK_SIZE + (int64_t)run.start);
     }

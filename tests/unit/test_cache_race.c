@@ -90,7 +90,7 @@ static bool store_slot(int64_t block, const struct mpiio_slot *slot)
     struct mpiio_mask_run run = {0};
     bool stored = true;
 
-    while (mpiio_slot_next_run(slot, run.end, &run)) {
+    while (mpiio_slot_next_run(slot, run.end, MPIIO_BLOCK_SIZE, &run)) {
         ssize_t length = (ssize_t)(run.end - run.start);
 
         stored &= pwrite(fd, slot->data + run.start, (size_t)length,
@@ -102,15 +102,15 @@ static bool store_slot(int64_t block, const struct mpiio_slot *slot)
 /* Flushes as the engines do. Now and then a block fails. */
 static bool flush(unsigned int *seed)
 {
-    const struct mpiio_frozen *frozen;
+    const struct mpiio_flush_block *frozen = mpiio_slots_blocks(mpiio_cache_slots(cache));
     int errors[64] = {0};
     bool right = true;
     size_t count;
 
-    if (mpiio_cache_freeze(cache, &frozen, &count) != 0 || count > 64)
+    if (mpiio_cache_freeze(cache, false, &count) != 0 || count > 64)
         return false;
     for (size_t i = 0; i < count; i++) {
-        struct mpiio_slot slot = mpiio_slots_get(mpiio_cache_slots(cache), frozen[i].slot);
+        struct mpiio_slot slot = mpiio_slots_get(mpiio_cache_slots(cache), (int)frozen[i].slot);
 
         if (rand_r(seed) % 4 == 0)
             errors[i] = -EIO;
@@ -183,13 +183,12 @@ TEST(test_writers_and_flusher)
 TEST(test_degrade)
 {
     for (int i = 0; i < 5; i++) {
-        const struct mpiio_frozen *frozen;
         size_t count;
 
         start(MPIIO_BLOCK_SIZE, 8);
         start_writers(UNIT_ROUNDS(40));
         sem_wait(&asked);
-        assert_int_equal(mpiio_cache_freeze(cache, &frozen, &count), 0);
+        assert_int_equal(mpiio_cache_freeze(cache, false, &count), 0);
         mpiio_cache_write_through(cache);
         assert_int_equal(mpiio_cache_store_all(cache), 0);
         assert_true(mpiio_cache_is_empty(cache));
@@ -277,14 +276,13 @@ TEST(test_room_after_failure)
 {
     pthread_t thread = start_writing();
     struct mpiio_cache_stats stats;
-    const struct mpiio_frozen *frozen;
     int64_t before;
     int errors[64];
     size_t count;
 
     for (int i = 0; i < 64; i++)
         errors[i] = -ENOSPC;
-    assert_int_equal(mpiio_cache_freeze(cache, &frozen, &count), 0);
+    assert_int_equal(mpiio_cache_freeze(cache, false, &count), 0);
     before = mpiio_clock();
     mpiio_cache_resolve(cache, errors);
     assert_int_equal(mpiio_cache_error(cache, 0), -ENOSPC);

@@ -202,7 +202,7 @@ TEST(test_slots)
     mpiio_slot_touch(&slot, runs);
     mpiio_mask_set(slot.mask, runs);
     memset(slot.data + 300000, 'x', 8);
-    while (mpiio_slot_next_run(&seen, run.end, &run)) {
+    while (mpiio_slot_next_run(&seen, run.end, MPIIO_BLOCK_SIZE, &run)) {
         assert_int_equal(run.start, 300000 + 16 * count++);
         assert_int_equal(run.end, run.start + 8);
     }
@@ -215,7 +215,7 @@ TEST(test_slots)
     mpiio_slots_clear(&slots, 999, false);
     assert_in_range(stat_of(slots.fd).st_blocks - before, 0, 8);
     assert_int_equal(mpiio_slot_bytes(&seen), 0);
-    assert_false(mpiio_slot_next_run(&seen, 0, &run));
+    assert_false(mpiio_slot_next_run(&seen, 0, MPIIO_BLOCK_SIZE, &run));
     mpiio_slot_touch(&slot, runs);
     mpiio_mask_set(slot.mask, runs);
     mpiio_slots_clear(&slots, 999, true);

@@ -56,17 +56,6 @@ void mpiio_blocks_add(struct mpiio_blocks *blocks, struct mpiio_block *block)
     blocks->list[blocks->count++] = block;
 }
 
-static int compare_blocks(const void *a, const void *b)
-{
-    return vs_compare((*(struct mpiio_block *const *)a)->number,
-                      (*(struct mpiio_block *const *)b)->number);
-}
-
-void mpiio_blocks_sort(struct mpiio_blocks *blocks)
-{
-    qsort(blocks->list, blocks->count, sizeof(struct mpiio_block *), compare_blocks);
-}
-
 void mpiio_blocks_clear(struct mpiio_blocks *blocks)
 {
     for (size_t i = 0; i < blocks->count; i++) {
@@ -164,10 +153,8 @@ static int init_cache(struct mpiio_cache *cache)
     cache->block = calloc(slots, sizeof(struct mpiio_block));
     cache->free = calloc(slots, sizeof(int));
     cache->free_kept = calloc(slots, sizeof(int));
-    cache->list = calloc(slots, sizeof(struct mpiio_frozen));
     if (cache->block == NULL || cache->free == NULL || cache->free_kept == NULL ||
-        cache->list == NULL || blocks_init(&cache->sets[0], slots) != 0 ||
-        blocks_init(&cache->sets[1], slots) != 0)
+        blocks_init(&cache->sets[0], slots) != 0 || blocks_init(&cache->sets[1], slots) != 0)
         return -ENOMEM;
     for (size_t i = 0; i < slots; i++) {
         cache->block[i].slot = (int)i;
@@ -193,7 +180,6 @@ static void free_memory(struct mpiio_cache *cache)
     free(cache->block);
     free(cache->free);
     free(cache->free_kept);
-    free(cache->list);
     mpiio_slots_destroy(&cache->slots);
     free(cache);
 }

@@ -133,20 +133,13 @@ int mpiio_cache_await(struct mpiio_source *source, int error);
 
 /* Freezing a generation, storing it, and resolving the outcome. */
 
-/* A block of the frozen generation: it begins at displacement block * MPIIO_BLOCK_SIZE. */
-struct mpiio_frozen {
-    int64_t block;
-    int slot;
-    bool tried; /* a part of it was frozen before, and stayed dirty */
-};
-
 /*
- * Makes the active generation the frozen one, atomically. Sets *frozen to an array of its blocks,
- * ascending, borrowed until the next freeze, and *count to their number (0 if nothing was dirty).
- * mpiio_cache_resolve must follow. Returns 0, or -EBUSY if a generation is frozen already.
+ * Makes the active generation the frozen one, atomically. Lists its blocks, ascending, in
+ * mpiio_slots_blocks, and sets *count to their number (0 if nothing was dirty). With may_wait, a
+ * block may wait if no part of it was frozen before. mpiio_cache_resolve must follow. Returns 0, or
+ * -EBUSY if a generation is frozen already; the list then stays.
  */
-int mpiio_cache_freeze(struct mpiio_cache *cache, const struct mpiio_frozen **frozen,
-                       size_t *count);
+int mpiio_cache_freeze(struct mpiio_cache *cache, bool may_wait, size_t *count);
 
 /*
  * Finishes the frozen generation. errors has, for each of its blocks in order, 0 if the whole block

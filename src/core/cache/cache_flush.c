@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <search.h>
+#include <stdlib.h>
 
 #include "cache_private.h"
 #include "core/base/clock.h"
 #include "core/base/probe.h"
 #include "core/base/thread.h"
+#include "viewspec/base/integer.h"
 
 /* Freezing a generation, storing it, and resolving the outcome. */
 
@@ -59,7 +61,7 @@ static int drain_block(struct mpiio_file *file, int64_t block, const struct mpii
     size_t count = 0;
     int error = 0;
 
-    while (error == 0 && mpiio_slot_next_run(slot, run.end, &run)) {
+    while (error == 0 && mpiio_slot_next_run(slot, run.end, MPIIO_BLOCK_SIZE, &run)) {
         ranges[count++] = (struct mpiio_range){.start = (int64_t)run.start,
                                                .length = (int64_t)(run.end - run.start)};
         if (count == DRAIN_RANGES) {
@@ -75,6 +77,12 @@ static int drain_block(struct mpiio_file *file, int64_t block, const struct mpii
 
 /* Freezing. */
 
+static int compare_blocks(const void *a, const void *b)
+{
+    return vs_compare((*(struct mpiio_block *const *)a)->number,
+                      (*(struct mpiio_block *const *)b)->number);
+}
+
 static int freeze_active(struct mpiio_cache *cache)
 {
     struct mpiio_blocks *blocks = cache->active;
@@ -83,7 +91,7 @@ static int freeze_active(struct mpiio_cache *cache)
     if (cache->busy)
         return -EBUSY;
     assert(cache->frozen->count == 0);
-    mpiio_blocks_sort(blocks);
+    qsort(blocks->list, blocks->count, sizeof(struct mpiio_block *), compare_blocks);
     cache->active = cache->frozen;
     cache->frozen = blocks;
     for (size_t i = 0; i < blocks->count; i++)
@@ -98,17 +106,20 @@ static int freeze_active(struct mpiio_cache *cache)
     return 0;
 }
 
-int mpiio_cache_freeze(struct mpiio_cache *cache, const struct mpiio_frozen **frozen, size_t *count)
+int mpiio_cache_freeze(struct mpiio_cache *cache, bool may_wait, size_t *count)
 {
+    struct mpiio_flush_block *list = mpiio_slots_blocks(&cache->slots);
     int error;
 
     pthread_rwlock_wrlock(&cache->gate);
     error = freeze_active(cache);
-    for (size_t i = 0; i < cache->frozen->count && error == 0; i++)
-        cache->list[i] = (struct mpiio_frozen){.block = cache->frozen->list[i]->number,
-                                               .slot = cache->frozen->list[i]->slot,
-                                               .tried = cache->frozen->list[i]->tried};
-    *frozen = cache->list;
+    for (size_t i = 0; i < cache->frozen->count && error == 0; i++) {
+        const struct mpiio_block *block = cache->frozen->list[i];
+
+        list[i] = (struct mpiio_flush_block){.block = block->number,
+                                             .slot = (uint32_t)block->slot,
+                                             .may_wait = may_wait && !block->tried};
+    }
     *count = cache->frozen->count;
     pthread_rwlock_unlock(&cache->gate);
     return error;

@@ -55,16 +55,11 @@ struct mpiio_blocks {
     size_t count;
 };
 
-/* Creates an empty set with space for room blocks. Returns 0 or -ENOMEM. */
-
 /* Returns the block with that number, or NULL. */
 struct mpiio_block *mpiio_blocks_find(const struct mpiio_blocks *blocks, int64_t number);
 
 /* Adds a block whose number is not in the set. */
 void mpiio_blocks_add(struct mpiio_blocks *blocks, struct mpiio_block *block);
-
-/* Sorts the list by displacement. */
-void mpiio_blocks_sort(struct mpiio_blocks *blocks);
 
 /* Empties the set. Of the blocks, changes only next. */
 void mpiio_blocks_clear(struct mpiio_blocks *blocks);
@@ -96,7 +91,6 @@ struct mpiio_cache {
     /* which set: guarded by gate; its contents: by table, or the gate exclusively */
     struct mpiio_blocks *active;
     struct mpiio_blocks *frozen; /* likewise */
-    struct mpiio_frozen *list;   /* result of a freeze, one for each slot */
     int *free;                   /* slots; guarded by table */
     int *free_kept;              /* slots with memory kept for reuse; guarded by table */
     int free_kept_count;         /* guarded by table */

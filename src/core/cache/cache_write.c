@@ -304,8 +304,10 @@ static void look_work(void *argument)
 
         while (part.count > 0 && !look->found) {
             size_t start = mpiio_block_walk_runs(&part).start;
+            struct mpiio_mask_run run;
 
-            look->found = mpiio_slot_has(&look->slot, start, start + (size_t)part.length);
+            look->found =
+                mpiio_slot_next_run(&look->slot, start, start + (size_t)part.length, &run);
             mpiio_batch_part_advance(&part, 1);
         }
     }

@@ -240,9 +240,8 @@ int64_t mpiio_slot_memory(const uint64_t pages[MPIIO_PAGE_WORDS])
     return (int64_t)count * MPIIO_PAGE_SIZE;
 }
 
-/* Finds the next run in [from, to). Skips empty parts of the mask. */
-static bool next_run(const struct mpiio_slot *slot, size_t from, size_t to,
-                     struct mpiio_mask_run *run)
+bool mpiio_slot_next_run(const struct mpiio_slot *slot, size_t from, size_t to,
+                         struct mpiio_mask_run *run)
 {
     struct mpiio_mask_run pages;
 
@@ -261,18 +260,6 @@ static bool next_run(const struct mpiio_slot *slot, size_t from, size_t to,
         from = end;
     }
     return false;
-}
-
-bool mpiio_slot_next_run(const struct mpiio_slot *slot, size_t from, struct mpiio_mask_run *run)
-{
-    return next_run(slot, from, (size_t)MPIIO_BLOCK_SIZE, run);
-}
-
-bool mpiio_slot_has(const struct mpiio_slot *slot, size_t from, size_t to)
-{
-    struct mpiio_mask_run run;
-
-    return next_run(slot, from, to, &run);
 }
 
 int64_t mpiio_slot_bytes(const struct mpiio_slot *slot)

@@ -180,15 +180,13 @@ void mpiio_slot_touch(const struct mpiio_slot *slot, struct mpiio_mask_runs runs
 /* Returns true if any page of the bytes [from, to) of the block is touched. */
 bool mpiio_slot_touched(const struct mpiio_slot *slot, size_t from, size_t to);
 
-/* Returns true if the block has any byte of [from, to). Does not read empty parts of the mask. */
-bool mpiio_slot_has(const struct mpiio_slot *slot, size_t from, size_t to);
-
 /* Returns the memory, in bytes, of the touched pages and the corresponding pages of the mask. */
 int64_t mpiio_slot_memory(const uint64_t pages[MPIIO_PAGE_WORDS]);
 
-/* Finds the next run in the whole block from from on, like mpiio_mask_next_run. Skips empty
-   parts of the mask. */
-bool mpiio_slot_next_run(const struct mpiio_slot *slot, size_t from, struct mpiio_mask_run *run);
+/* Finds the next run of the block's bytes in [from, to), like mpiio_mask_next_run. Does not read
+   empty parts of the mask. */
+bool mpiio_slot_next_run(const struct mpiio_slot *slot, size_t from, size_t to,
+                         struct mpiio_mask_run *run);
 
 /* Returns the number of dirty bytes in the slot. */
 int64_t mpiio_slot_bytes(const struct mpiio_slot *slot);

@@ -23,20 +23,6 @@ void mpiio_batch_part_advance(struct mpiio_batch_part *part, int64_t runs)
     }
 }
 
-struct mpiio_batch_part mpiio_batch_part_cut(struct mpiio_batch_part *part, int64_t window)
-{
-    struct mpiio_batch_part first = *part;
-    int64_t room = window - part->displacement % window;
-
-    first.count = 1;
-    if (first.length > room)
-        first.length = room;
-    part->memory += first.length;
-    part->displacement += first.length;
-    part->length -= first.length;
-    return first;
-}
-
 int64_t mpiio_batch_part_runs_inside(const struct mpiio_batch_part *part, int64_t start,
                                      int64_t size)
 {
@@ -117,11 +103,14 @@ static void enter_window(struct mpiio_batches *batches, int64_t displacement)
 /* Adds one run that crosses the boundary of a window. */
 static void add_long_run(struct mpiio_batches *batches, struct mpiio_batch_part run)
 {
-    while (run.length > 0) {
-        struct mpiio_batch_part part = mpiio_batch_part_cut(&run, batches->window_size);
+    struct mpiio_batch_part part = run;
 
+    for (int64_t left = run.length; left > 0; left -= part.length) {
+        part.length = vs_min(left, batches->window_size - part.displacement % batches->window_size);
         enter_window(batches, part.displacement);
         add_part(batches, &part, 1);
+        part.memory += part.length;
+        part.displacement += part.length;
     }
 }
 

@@ -98,13 +98,6 @@ struct mpiio_batch_part mpiio_batch_part_of(const struct vs_batch *batch, char *
 /* Removes the first runs from a part. */
 void mpiio_batch_part_advance(struct mpiio_batch_part *part, int64_t runs);
 
-/*
- * Cuts off the beginning of the first run, up to the next multiple of window bytes in the file, or
- * the whole run, and returns it. The rest of that run stays in part, finally with length 0. Ignores
- * other runs.
- */
-struct mpiio_batch_part mpiio_batch_part_cut(struct mpiio_batch_part *part, int64_t window);
-
 /* Returns the number of runs of part, from the first on, that lie entirely in [start, start +
    size). */
 int64_t mpiio_batch_part_runs_inside(const struct mpiio_batch_part *part, int64_t start,
