@@ -46,7 +46,7 @@ static void take_rights(bool first, struct stat *st, const struct stat *member)
 static int get_stat(struct mpiio_file *file, struct stat *st)
 {
     struct mpiio_assembled *self = (struct mpiio_assembled *)file;
-    int64_t count = vs_members_count(self->table.members);
+    int64_t count = vs_members_count(self->members);
     bool first = true;
 
     *st = self->st;
@@ -61,7 +61,7 @@ static int get_stat(struct mpiio_file *file, struct stat *st)
 
         if (!mpiio_assembled_has(self, i))
             continue;
-        if (mpiio_member_stat(&self->table, (size_t)i, &member) == 0) {
+        if (mpiio_member_stat(self, (size_t)i, &member) == 0) {
             take_times(st, &member);
             take_rights(first, st, &member);
         } else {
@@ -100,7 +100,7 @@ static void note_write(struct mpiio_file *file, int64_t start, int64_t end)
 
     (void)start;
     (void)end;
-    for (int64_t i = 0; i < vs_members_count(self->table.members); i++)
+    for (int64_t i = 0; i < vs_members_count(self->members); i++)
         if (mpiio_assembled_has(self, i))
             mpiio_assembled_mark_written(self, (size_t)i);
 }
@@ -108,7 +108,7 @@ static void note_write(struct mpiio_file *file, int64_t start, int64_t end)
 /* Must be called before any member is open. */
 static void be_exact(struct mpiio_file *file)
 {
-    ((struct mpiio_assembled *)file)->table.exact = true;
+    ((struct mpiio_assembled *)file)->exact = true;
 }
 
 static int allocate_space(struct mpiio_file *file, int64_t displacement, int64_t length)
@@ -126,7 +126,7 @@ static int set_member_times(struct mpiio_assembled *self, size_t member,
                             const struct timespec times[2])
 {
     char link[MPIIO_FD_LINK_SIZE];
-    int fd = mpiio_member_open_path(&self->table, member);
+    int fd = mpiio_assembled_open_path(&self->file, (int64_t)member);
     int error;
 
     if (fd < 0)
@@ -142,7 +142,7 @@ static int set_times(struct mpiio_file *file, const struct timespec times[2])
     struct mpiio_assembled *self = (struct mpiio_assembled *)file;
     int error = 0;
 
-    for (int64_t i = 0; i < vs_members_count(self->table.members) && error == 0; i++)
+    for (int64_t i = 0; i < vs_members_count(self->members) && error == 0; i++)
         if (mpiio_assembled_has(self, i))
             error = set_member_times(self, (size_t)i, times);
     return error;
@@ -153,7 +153,7 @@ int64_t mpiio_assembled_first(const struct mpiio_file *file)
     const struct mpiio_assembled *self = (const struct mpiio_assembled *)file;
     int64_t first = 0;
 
-    while (first + 1 < vs_members_count(self->table.members) && !mpiio_assembled_has(self, first))
+    while (first + 1 < vs_members_count(self->members) && !mpiio_assembled_has(self, first))
         first++;
     return first;
 }
@@ -164,11 +164,12 @@ static void close_all(struct mpiio_file *file)
 
     if (file->lock_fd >= 0)
         close(file->lock_fd);
-    mpiio_member_table_destroy(&self->table);
+    mpiio_members_close(self);
     vs_assembly_free(self->places);
-    free(self->table.identities);
+    free(self->identities);
     free(self->written);
     free(self->fills.list);
+    pthread_mutex_destroy(&self->lock);
     pthread_mutex_destroy(&self->syncing);
     free(self);
 }
@@ -202,9 +203,9 @@ static const struct mpiio_file_ops ops = {
 static int fail_member(const struct mpiio_assembled *self, int64_t member, int code,
                        const char *what, struct vs_error *why)
 {
-    char *path = vs_members_file(self->table.members, member);
+    char *path = vs_members_file(self->members, member);
 
-    vs_members_fail(self->table.members, code, why, "member %" PRId64 ", %s: %s", member,
+    vs_members_fail(self->members, code, why, "member %" PRId64 ", %s: %s", member,
                     path != NULL ? path : "?", what);
     free(path);
     return code;
@@ -214,7 +215,7 @@ static int fail_member(const struct mpiio_assembled *self, int64_t member, int c
    need. */
 static int check_access(const struct mpiio_assembled *self, int fd)
 {
-    const int rights = self->table.writable ? R_OK | W_OK : R_OK;
+    const int rights = self->file.writable ? R_OK | W_OK : R_OK;
     char link[MPIIO_FD_LINK_SIZE];
 
     mpiio_fd_link(fd, link);
@@ -226,9 +227,8 @@ static int check_access(const struct mpiio_assembled *self, int fd)
 static int look_at_member(struct mpiio_assembled *self, int64_t member, struct stat *st,
                           struct vs_error *why)
 {
-    char *path = vs_members_file(self->table.members, member);
-    int fd =
-        path != NULL ? mpiio_member_identify(path, st, &self->table.identities[member]) : -ENOMEM;
+    char *path = vs_members_file(self->members, member);
+    int fd = path != NULL ? mpiio_member_identify(path, st, &self->identities[member]) : -ENOMEM;
     int error = fd < 0 ? fd : check_access(self, fd);
 
     if (error == 0)
@@ -296,8 +296,7 @@ static int add_member(struct mpiio_assembled *self, int64_t member, const struct
     if (present)
         bytes = bytes_held(view, local, st.st_size);
     if (bytes > 0)
-        self->identity =
-            add_identity(self->identity, &self->table.identities[member], member, bytes);
+        self->identity = add_identity(self->identity, &self->identities[member], member, bytes);
     error = vs_assembly_add(self->places, view, bytes);
     if (error == -EINVAL)
         return fail_member(self, member, error,
@@ -308,7 +307,7 @@ static int add_member(struct mpiio_assembled *self, int64_t member, const struct
 /* Adds all members to new places. */
 static int add_members(struct mpiio_assembled *self, struct vs_error *why)
 {
-    const struct vs_members *members = self->table.members;
+    const struct vs_members *members = self->members;
     int error = 0;
 
     vs_assembly_free(self->places);
@@ -352,7 +351,7 @@ static int fail_fit(const struct mpiio_assembled *self, const struct vs_assembly
                  vs_assembly_bytes(self->places, fault->member), fault->expected);
         break;
     case VS_ASSEMBLY_TOO_MANY:
-        return vs_members_fail(self->table.members, -E2BIG, why,
+        return vs_members_fail(self->members, -E2BIG, why,
                                "the members lie among each other in too many ways to be compared");
     default:
         return 0;
@@ -365,10 +364,10 @@ static int check_fit(struct mpiio_assembled *self, struct vs_error *why)
     struct vs_assembly_fault fault;
 
     vs_assembly_finish(self->places);
-    vs_assembly_extend(self->places, vs_members_facts(self->table.members)->filled);
+    vs_assembly_extend(self->places, vs_members_filled(self->members));
     self->st.st_size = vs_assembly_size(self->places);
     if (vs_assembly_check(self->places, &fault) != 0)
-        return vs_members_fail(self->table.members, -ENOMEM, why, "%s", strerror(ENOMEM));
+        return vs_members_fail(self->members, -ENOMEM, why, "%s", strerror(ENOMEM));
     if (self->allows_missing && fault.kind == VS_ASSEMBLY_SHORT)
         return 0;
     return fail_fit(self, &fault, why);
@@ -378,9 +377,9 @@ static int check_fit(struct mpiio_assembled *self, struct vs_error *why)
    other's bytes. */
 static int refuse_twins(const struct mpiio_assembled *self, struct vs_error *why)
 {
-    const struct vs_members *members = self->table.members;
+    const struct vs_members *members = self->members;
     struct mpiio_member_twins twins;
-    int found = mpiio_member_find_twins(self->table.identities, vs_members_count(members), &twins);
+    int found = mpiio_member_find_twins(self->identities, vs_members_count(members), &twins);
     char *first, *second;
 
     if (found == 0)
@@ -402,12 +401,12 @@ static int refuse_twins(const struct mpiio_assembled *self, struct vs_error *why
 /* Opens a descriptor of one member for the locks of all, and for queries of its filesystem. */
 static int open_lock(struct mpiio_assembled *self, struct vs_error *why)
 {
-    int64_t first = mpiio_assembled_first(&self->file);
-    int fd = mpiio_member_open_path(&self->table, (size_t)first);
+    int64_t first = first_present(self);
+    int fd = mpiio_assembled_open_path(&self->file, first);
     int error = fd < 0 ? fd : 0;
 
     if (fd >= 0) {
-        self->file.lock_fd = mpiio_fd_reopen(fd, self->table.writable ? O_RDWR : O_RDONLY);
+        self->file.lock_fd = mpiio_fd_reopen(fd, self->file.writable ? O_RDWR : O_RDONLY);
         error = self->file.lock_fd < 0 ? self->file.lock_fd : 0;
         close(fd);
     }
@@ -420,7 +419,7 @@ static int create_missing(struct mpiio_assembled *self, struct vs_error *why)
     int64_t made;
 
     vs_assembly_finish(self->places);
-    made = mpiio_members_create(self->table.members, self->places, why);
+    made = mpiio_members_create(self->members, self->places, why);
     self->creates = false;
     return made <= 0 ? (int)made : add_members(self, why);
 }
@@ -431,14 +430,15 @@ static int init_assembled(struct mpiio_assembled *self, const struct vs_members 
     int64_t count = vs_members_count(members);
     int error;
 
-    mpiio_member_table_init(&self->table, members, writable);
+    self->members = members;
+    self->file.writable = writable;
+    mpiio_members_limit_open(self);
     if (writable && self->overlap != VS_OVERLAP_ERROR)
         return vs_members_fail(members, -EROFS, why,
                                "members that may overlap can only be read (mpiio-mount -o ro)");
     self->written = calloc((size_t)(count + 63) / 64, sizeof(*self->written));
-    self->table.identities = calloc((size_t)count, sizeof(*self->table.identities));
-    self->table.whole = &self->file;
-    if (self->written == NULL || self->table.identities == NULL)
+    self->identities = calloc((size_t)count, sizeof(*self->identities));
+    if (self->written == NULL || self->identities == NULL)
         return vs_members_fail(members, -ENOMEM, why, "%s", strerror(ENOMEM));
     error = add_members(self, why);
     if (error == 0 && self->creates)
@@ -467,6 +467,7 @@ int mpiio_assemble(const struct vs_members *members, unsigned how, struct mpiio_
     self->file.ops = &ops;
     self->file.lock_fd = -1;
     self->file.lock_base = LOCK_BASE;
+    pthread_mutex_init(&self->lock, NULL);
     pthread_mutex_init(&self->syncing, NULL);
     self->overlap = vs_members_facts(members)->overlap;
     self->allows_missing = vs_members_facts(members)->missing != VS_MISSING_ERROR;
@@ -487,7 +488,7 @@ uint64_t mpiio_assembled_digest(const struct mpiio_file *file)
     const struct mpiio_assembled *self = (const struct mpiio_assembled *)file;
     uint64_t digest = VS_HASH_START;
 
-    for (int64_t i = 0; i < vs_members_count(self->table.members); i++)
+    for (int64_t i = 0; i < vs_members_count(self->members); i++)
         digest = vs_hash_mix(digest, (uint64_t)vs_assembly_bytes(self->places, (size_t)i));
     return digest;
 }
@@ -508,10 +509,10 @@ uint64_t mpiio_assembled_state(const struct mpiio_file *file, struct timespec ti
     struct stat newest = {0};
     uint64_t digest = VS_HASH_START;
 
-    for (int64_t i = 0; i < vs_members_count(self->table.members); i++) {
+    for (int64_t i = 0; i < vs_members_count(self->members); i++) {
         struct stat st;
 
-        if (mpiio_assembled_has(self, i) && mpiio_member_stat(&self->table, (size_t)i, &st) == 0) {
+        if (mpiio_assembled_has(self, i) && mpiio_member_stat(self, (size_t)i, &st) == 0) {
             take_times(&newest, &st);
             digest = add_time(digest, st.st_mtim);
             digest = add_time(digest, st.st_ctim);
@@ -531,13 +532,6 @@ int64_t mpiio_assembled_held(const struct mpiio_file *file, int64_t member)
     return vs_assembly_bytes(self->places, (size_t)member);
 }
 
-int mpiio_assembled_open_path(const struct mpiio_file *file, int64_t member)
-{
-    struct mpiio_assembled *self = (struct mpiio_assembled *)file;
-
-    return mpiio_member_open_path(&self->table, (size_t)member);
-}
-
 uint64_t mpiio_assembled_identity(const struct mpiio_file *file)
 {
     return ((const struct mpiio_assembled *)file)->identity;
@@ -547,8 +541,7 @@ int mpiio_assembled_find_twins(const struct mpiio_file *file, struct mpiio_membe
 {
     const struct mpiio_assembled *self = (const struct mpiio_assembled *)file;
 
-    return mpiio_member_find_twins(self->table.identities, vs_members_count(self->table.members),
-                                   twins);
+    return mpiio_member_find_twins(self->identities, vs_members_count(self->members), twins);
 }
 
 void mpiio_assembled_on_replaced(struct mpiio_file *file,
@@ -557,6 +550,6 @@ void mpiio_assembled_on_replaced(struct mpiio_file *file,
 {
     struct mpiio_assembled *self = (struct mpiio_assembled *)file;
 
-    self->table.replaced = replaced;
-    self->table.replaced_argument = argument;
+    self->replaced = replaced;
+    self->replaced_argument = argument;
 }

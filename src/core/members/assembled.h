@@ -54,11 +54,11 @@ uint64_t mpiio_assembled_digest(const struct mpiio_file *file);
    thread-safe. */
 int64_t mpiio_assembled_held(const struct mpiio_file *file, int64_t member);
 
-/* Returns the number of the first member that has bytes of the whole. Its file has the locks of
-   all. Local, thread-safe. */
-int64_t mpiio_assembled_first(const struct mpiio_file *file);
-
-/* Like mpiio_member_open_path (assembled_private.h), for a member that has bytes. */
+/*
+ * Returns a new descriptor (O_PATH) of the file of a member that has bytes, or a negative errno:
+ * -ESTALE if its path names another file than when the members were assembled, or the error of
+ * open(2). Local, thread-safe.
+ */
 int mpiio_assembled_open_path(const struct mpiio_file *file, int64_t member);
 
 /*

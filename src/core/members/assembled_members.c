@@ -56,13 +56,13 @@ static int find_in_part(struct mpiio_assembled *self, const struct vs_assembly_p
                         int64_t displacement, struct mpiio_member_place *place)
 {
     struct mpiio_member *member;
-    int error = mpiio_member_acquire(&self->table, part->member, &member);
+    int error = mpiio_member_acquire(self, part->member, &member);
 
     if (error != 0)
         return error;
     place->length = vs_assembly_bytes(self->places, part->member) - part->position;
     find_in_member(member, displacement, place);
-    mpiio_member_release(&self->table, member);
+    mpiio_member_release(self, member);
     return self->overlap == VS_OVERLAP_ERROR ? 0 : cut_overlap(self, displacement, place);
 }
 
@@ -108,13 +108,13 @@ int mpiio_assembled_hold(struct mpiio_file *file, int64_t *grain)
     struct mpiio_assembled *self = (struct mpiio_assembled *)file;
 
     *grain = 0;
-    for (int64_t i = 0; i < vs_members_count(self->table.members); i++) {
+    for (int64_t i = 0; i < vs_members_count(self->members); i++) {
         struct mpiio_member *member;
         int error;
 
         if (vs_assembly_bytes(self->places, (size_t)i) == 0)
             continue;
-        error = mpiio_member_acquire(&self->table, (size_t)i, &member);
+        error = mpiio_member_acquire(self, (size_t)i, &member);
         if (error != 0)
             return error;
         *grain = vs_max(*grain, grain_of(member, vs_assembly_bytes(self->places, (size_t)i)));
@@ -145,7 +145,7 @@ void mpiio_members_restrict(struct stat *st, const struct stat *member)
 static bool has_list(struct mpiio_assembled *self, size_t member)
 {
     char link[MPIIO_FD_LINK_SIZE];
-    int fd = mpiio_member_open_path(&self->table, member);
+    int fd = mpiio_assembled_open_path(&self->file, (int64_t)member);
     bool has;
 
     if (fd < 0)
@@ -160,7 +160,7 @@ int64_t mpiio_members_find_list(const struct mpiio_file *file)
 {
     struct mpiio_assembled *self = (struct mpiio_assembled *)file;
 
-    for (int64_t i = 0; i < vs_members_count(self->table.members); i++)
+    for (int64_t i = 0; i < vs_members_count(self->members); i++)
         if (vs_assembly_bytes(self->places, (size_t)i) > 0 && has_list(self, (size_t)i))
             return i;
     return -1;

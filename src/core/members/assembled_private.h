@@ -11,16 +11,9 @@
 #include "viewspec/map/assembly.h"
 #include "viewspec/members/members.h"
 
-/*
- * The open members of an assembled file. A member is opened, and its views are compiled, when it is
- * first needed. It stays open until many others have been used since and there is no room for it.
- * The functions of the table are thread-safe, except mpiio_member_table_init and
- * mpiio_member_table_destroy.
- */
-
 /* A member in use. Its fields do not change. */
 struct mpiio_member {
-    struct mpiio_lru_entry entry; /* guarded by the table's lock */
+    struct mpiio_lru_entry entry; /* guarded by the assembled file's lock */
     size_t number;
     struct mpiio_file *file;
     struct vs_view *view;  /* maps its data to the whole */
@@ -30,49 +23,19 @@ struct mpiio_member {
 /* The maximum number of members that stay open without users. Fewer if descriptors are scarce. */
 #define MPIIO_MEMBERS_OPEN 1024
 
-struct mpiio_member_table {
+/* The internals of an assembled file, for the sources of this directory. */
+struct mpiio_assembled {
+    struct mpiio_file file;           /* the first member */
     const struct vs_members *members; /* borrowed */
-    /* of the members, owned by the assembled file; set before one is acquired */
+    /* of the members; owned; set before one is acquired */
     struct mpiio_member_identity *identities;
     /* Called once for a member whose path names another file; may be NULL. */
     void (*replaced)(void *argument, int64_t member, const char *path);
     void *replaced_argument;
-    /* borrowed; its check_changes, and its chosen coherence, also apply to each member */
-    const struct mpiio_file *whole;
-    bool writable;
-    bool exact;  /* without the kernel's readahead */
+    bool exact;  /* members are read without the kernel's readahead */
     size_t most; /* maximum number of members that are open without users */
     pthread_mutex_t lock;
-    struct mpiio_lru open; /* by number; guarded by lock */
-};
-
-/* Initializes a table without open members. members is borrowed. */
-void mpiio_member_table_init(struct mpiio_member_table *table, const struct vs_members *members,
-                             bool writable);
-
-/* Closes all members, also acquired ones. */
-void mpiio_member_table_destroy(struct mpiio_member_table *table);
-
-/*
- * Acquires the member of that number. The caller must release it. Returns 0 or a negative errno:
- * -ESTALE if its path names another file than when it was identified, the error of open(2), or
- * -ENOMEM.
- */
-int mpiio_member_acquire(struct mpiio_member_table *table, size_t number,
-                         struct mpiio_member **member);
-void mpiio_member_release(struct mpiio_member_table *table, struct mpiio_member *member);
-
-/* Returns a new descriptor (O_PATH) of the member's file, or an error as mpiio_member_acquire. */
-int mpiio_member_open_path(struct mpiio_member_table *table, size_t number);
-
-/* Checks the member's file. Returns 0 and sets *st to its state, or an error as
-   mpiio_member_acquire. */
-int mpiio_member_stat(struct mpiio_member_table *table, size_t number, struct stat *st);
-
-/* The internals of an assembled file, for the sources of this directory. */
-struct mpiio_assembled {
-    struct mpiio_file file; /* the first member */
-    struct mpiio_member_table table;
+    struct mpiio_lru open; /* the open members by number; guarded by lock */
     struct vs_assembly *places;
     enum vs_overlap overlap;
     bool allows_missing;           /* bytes that members lack are holes */
@@ -106,6 +69,30 @@ static inline bool mpiio_assembled_is_run(const struct vs_map *map, int64_t posi
     return vs_map_displacement(map, position + length - 1) - vs_map_displacement(map, position) ==
            length - 1;
 }
+
+/*
+ * The open members. A member is opened, and its views are compiled, when it is first needed. It
+ * stays open until many others have been used since and there is no room for it. The functions are
+ * thread-safe, except mpiio_members_limit_open and mpiio_members_close.
+ */
+
+/* Sets the number of members that stay open without users, by the limit of descriptors. */
+void mpiio_members_limit_open(struct mpiio_assembled *self);
+
+/* Closes all members, also acquired ones. */
+void mpiio_members_close(struct mpiio_assembled *self);
+
+/*
+ * Acquires the member of that number. The caller must release it. Returns 0 or a negative errno:
+ * -ESTALE if its path names another file than when it was identified, the error of open(2), or
+ * -ENOMEM.
+ */
+int mpiio_member_acquire(struct mpiio_assembled *self, size_t number, struct mpiio_member **member);
+void mpiio_member_release(struct mpiio_assembled *self, struct mpiio_member *member);
+
+/* Checks the member's file. Returns 0 and sets *st to its state, or an error as
+   mpiio_member_acquire. */
+int mpiio_member_stat(struct mpiio_assembled *self, size_t number, struct stat *st);
 
 /*
  * Creates the missing members. places must be finished and have no bytes of them. Each new file is

@@ -252,7 +252,7 @@ static bool has_long_runs(const struct vs_map *map, const struct vs_assembly_par
 static int read_part(struct block *block, const struct vs_assembly_part *part)
 {
     struct mpiio_member *member;
-    int error = mpiio_member_acquire(&block->self->table, part->member, &member);
+    int error = mpiio_member_acquire(block->self, part->member, &member);
 
     if (error != 0)
         return error;
@@ -260,7 +260,7 @@ static int read_part(struct block *block, const struct vs_assembly_part *part)
         error = read_runs(block, member, part);
     else
         error = read_scattered(block, member, part);
-    mpiio_member_release(&block->self->table, member);
+    mpiio_member_release(block->self, member);
     return error;
 }
 

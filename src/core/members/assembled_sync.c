@@ -46,14 +46,13 @@ static bool take_marked(struct sync *sync, size_t *number)
 
 static int sync_member(struct sync *sync, size_t number)
 {
-    struct mpiio_member_table *table = &sync->self->table;
     struct mpiio_member *member;
-    int error = mpiio_member_acquire(table, number, &member);
+    int error = mpiio_member_acquire(sync->self, number, &member);
 
     if (error != 0)
         return error;
     error = member->file->ops->sync(member->file, sync->data_only);
-    mpiio_member_release(table, member);
+    mpiio_member_release(sync->self, member);
     return error;
 }
 
@@ -90,7 +89,7 @@ int mpiio_assembled_sync(struct mpiio_file *file, bool data_only)
     struct mpiio_assembled *self = (struct mpiio_assembled *)file;
     struct sync sync = {.self = self,
                         .data_only = data_only,
-                        .words = (size_t)(vs_members_count(self->table.members) + 63) / 64};
+                        .words = (size_t)(vs_members_count(self->members) + 63) / 64};
     pthread_t helpers[THREADS];
     int count = 0, wanted;
 
@@ -117,13 +116,13 @@ static int for_each_file(struct mpiio_file *file, int (*act)(struct mpiio_file *
     struct mpiio_member *member;
     int error = 0;
 
-    for (int64_t i = 0; i < vs_members_count(self->table.members) && error == 0; i++) {
+    for (int64_t i = 0; i < vs_members_count(self->members) && error == 0; i++) {
         if (!mpiio_assembled_has(self, i))
             continue;
-        error = mpiio_member_acquire(&self->table, (size_t)i, &member);
+        error = mpiio_member_acquire(self, (size_t)i, &member);
         if (error == 0) {
             error = act(member->file);
-            mpiio_member_release(&self->table, member);
+            mpiio_member_release(self, member);
         }
         if (error == -ENOENT || error == -ESTALE)
             error = 0;
@@ -152,7 +151,7 @@ void mpiio_assembled_note_filesystem(struct mpiio_assembled *self, int fd, int64
     const struct mpiio_filesystem *found;
 
     if (self->file.filesystem != NULL && member > 0 &&
-        self->table.identities[member].device == self->table.identities[member - 1].device)
+        self->identities[member].device == self->identities[member - 1].device)
         return;
     found = mpiio_filesystem_of(fd);
     if (self->file.filesystem == NULL || found->coherence > self->file.filesystem->coherence)

@@ -169,7 +169,7 @@ static int write_part(const struct block *block, const struct vs_assembly_part *
     struct mpiio_range all = {.length = part->length};
     struct ranges given = {.list = &all, .count = 1};
     struct mpiio_member *member;
-    int error = mpiio_member_acquire(&block->self->table, part->member, &member);
+    int error = mpiio_member_acquire(block->self, part->member, &member);
 
     if (error != 0)
         return error;
@@ -182,7 +182,7 @@ static int write_part(const struct block *block, const struct vs_assembly_part *
     mpiio_assembled_mark_written(block->self, part->member);
     if (given.list != &all)
         free(given.list);
-    mpiio_member_release(&block->self->table, member);
+    mpiio_member_release(block->self, member);
     atomic_fetch_add(&block->self->writes, 1);
     return error;
 }

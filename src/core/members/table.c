@@ -15,16 +15,13 @@
 /* Descriptors reserved for the rest of the process. */
 #define OTHERS 256
 
-void mpiio_member_table_init(struct mpiio_member_table *table, const struct vs_members *members,
-                             bool writable)
+void mpiio_members_limit_open(struct mpiio_assembled *self)
 {
-    int64_t count = vs_members_count(members);
+    int64_t count = vs_members_count(self->members);
     uint64_t wanted = count < MPIIO_MEMBERS_OPEN ? (uint64_t)count : MPIIO_MEMBERS_OPEN;
     uint64_t allowed = mpiio_rlimit_descriptors(wanted + OTHERS);
 
-    *table = (struct mpiio_member_table){.members = members, .writable = writable};
-    table->most = allowed >= wanted + OTHERS ? wanted : allowed / 4 + 1;
-    pthread_mutex_init(&table->lock, NULL);
+    self->most = allowed >= wanted + OTHERS ? wanted : allowed / 4 + 1;
 }
 
 static void close_member(void *object)
@@ -39,132 +36,130 @@ static void close_member(void *object)
     }
 }
 
-void mpiio_member_table_destroy(struct mpiio_member_table *table)
+void mpiio_members_close(struct mpiio_assembled *self)
 {
-    mpiio_lru_clear(&table->open, close_member);
-    pthread_mutex_destroy(&table->lock);
+    mpiio_lru_clear(&self->open, close_member);
 }
 
 /* Reports a member whose path names another file, once. */
-static void report_replaced(struct mpiio_member_table *table, size_t number, const char *path)
+static void report_replaced(struct mpiio_assembled *self, size_t number, const char *path)
 {
-    if (!atomic_exchange(&table->identities[number].reported, true) && table->replaced != NULL)
-        table->replaced(table->replaced_argument, (int64_t)number, path);
+    if (!atomic_exchange(&self->identities[number].reported, true) && self->replaced != NULL)
+        self->replaced(self->replaced_argument, (int64_t)number, path);
 }
 
-int mpiio_member_open_path(struct mpiio_member_table *table, size_t number)
+int mpiio_assembled_open_path(const struct mpiio_file *file, int64_t member)
 {
-    char *path = vs_members_file(table->members, (int64_t)number);
-    int fd = path != NULL ? mpiio_member_find(path, &table->identities[number]) : -ENOMEM;
+    struct mpiio_assembled *self = (struct mpiio_assembled *)file;
+    char *path = vs_members_file(self->members, member);
+    int fd = path != NULL ? mpiio_member_find(path, &self->identities[member]) : -ENOMEM;
 
     if (fd == -ESTALE)
-        report_replaced(table, number, path);
+        report_replaced(self, (size_t)member, path);
     free(path);
     return fd;
 }
 
-int mpiio_member_stat(struct mpiio_member_table *table, size_t number, struct stat *st)
+int mpiio_member_stat(struct mpiio_assembled *self, size_t number, struct stat *st)
 {
-    char *path = vs_members_file(table->members, (int64_t)number);
-    int error = path != NULL ? mpiio_member_look(path, &table->identities[number], st) : -ENOMEM;
+    char *path = vs_members_file(self->members, (int64_t)number);
+    int error = path != NULL ? mpiio_member_look(path, &self->identities[number], st) : -ENOMEM;
 
     if (error == -ESTALE)
-        report_replaced(table, number, path);
+        report_replaced(self, number, path);
     free(path);
     return error;
 }
 
 /* Opens the identified file by its descriptor, because its path may name another one by now. */
-static int open_identified(struct mpiio_member_table *table, size_t number,
-                           struct mpiio_file **file)
+static int open_identified(struct mpiio_assembled *self, size_t number, struct mpiio_file **file)
 {
     char link[MPIIO_FD_LINK_SIZE];
-    int fd = mpiio_member_open_path(table, number);
+    int fd = mpiio_assembled_open_path(&self->file, (int64_t)number);
     int error;
 
     if (fd < 0)
         return fd;
     mpiio_fd_link(fd, link);
-    error = mpiio_file_open(link, table->writable ? O_RDWR : O_RDONLY, file);
+    error = mpiio_file_open(link, self->file.writable ? O_RDWR : O_RDONLY, file);
     close(fd);
     return error;
 }
 
-static int open_file(struct mpiio_member_table *table, size_t number, struct mpiio_file **file)
+static int open_file(struct mpiio_assembled *self, size_t number, struct mpiio_file **file)
 {
-    int error = open_identified(table, number, file);
+    int error = open_identified(self, number, file);
 
     /* Other parts of the process use all descriptors: close idle members. */
     while (error == -EMFILE || error == -ENFILE) {
-        struct mpiio_member *victim = MPIIO_LOCKED(&table->lock, mpiio_lru_evict(&table->open, 0));
+        struct mpiio_member *victim = MPIIO_LOCKED(&self->lock, mpiio_lru_evict(&self->open, 0));
 
         if (victim == NULL)
             break;
         close_member(victim);
-        error = open_identified(table, number, file);
+        error = open_identified(self, number, file);
     }
     return error;
 }
 
-static int make_member(struct mpiio_member_table *table, size_t number, struct mpiio_member **made)
+static int make_member(struct mpiio_assembled *self, size_t number, struct mpiio_member **made)
 {
     struct mpiio_member *member = calloc(1, sizeof(*member));
     struct vs_error why = {0};
     int error = member != NULL ? 0 : -ENOMEM;
 
     if (error == 0)
-        error = vs_members_view(table->members, (int64_t)number, &member->view, &why);
+        error = vs_members_view(self->members, (int64_t)number, &member->view, &why);
     if (error == 0)
-        error = vs_members_local(table->members, (int64_t)number, &member->local, &why);
+        error = vs_members_local(self->members, (int64_t)number, &member->local, &why);
     if (error == 0)
-        error = open_file(table, number, &member->file);
+        error = open_file(self, number, &member->file);
     if (error != 0) {
         close_member(member);
         return error;
     }
-    mpiio_file_set_coherence(member->file, table->whole->chosen);
+    mpiio_file_set_coherence(member->file, self->file.chosen);
     member->file->write_behind.off = true; /* one thread for each member would be too many */
-    if (table->exact)
+    if (self->exact)
         posix_fadvise(member->file->fd, 0, 0, POSIX_FADV_RANDOM);
-    mpiio_file_check_changes(member->file, table->whole->check, table->whole->check_argument);
+    mpiio_file_check_changes(member->file, self->file.check, self->file.check_argument);
     member->number = number;
     member->entry.key = number;
     *made = member;
     return 0;
 }
 
-int mpiio_member_acquire(struct mpiio_member_table *table, size_t number,
-                         struct mpiio_member **member)
+int mpiio_member_acquire(struct mpiio_assembled *self, size_t number, struct mpiio_member **member)
 {
     struct mpiio_member *made;
     int error;
 
-    *member = MPIIO_LOCKED(&table->lock, mpiio_lru_get(&table->open, number));
+    *member = MPIIO_LOCKED(&self->lock, mpiio_lru_get(&self->open, number));
     if (*member != NULL)
         return 0;
-    error = make_member(table, number, &made);
+    error = make_member(self, number, &made);
     if (error != 0)
         return error;
 
-    pthread_mutex_lock(&table->lock);
-    *member = mpiio_lru_get(&table->open, number); /* another thread may have added it */
+    pthread_mutex_lock(&self->lock);
+    *member = mpiio_lru_get(&self->open, number); /* another thread may have added it */
     if (*member == NULL) {
-        mpiio_lru_add(&table->open, &made->entry);
+        mpiio_lru_add(&self->open, &made->entry);
         *member = made;
         made = NULL;
     }
-    pthread_mutex_unlock(&table->lock);
+    pthread_mutex_unlock(&self->lock);
     close_member(made);
     return 0;
 }
 
-void mpiio_member_release(struct mpiio_member_table *table, struct mpiio_member *member)
+void mpiio_member_release(struct mpiio_assembled *self, struct mpiio_member *member)
 {
     struct mpiio_member *victim;
 
-    pthread_mutex_lock(&table->lock);
-    mpiio_lru_put(&table->open, &member->entry);
-    victim = mpiio_lru_evict(&table->open, table->most);
-    pthread_mutex_unlock(&table->lock);
+    pthread_mutex_lock(&self->lock);
+    mpiio_lru_put(&self->open, &member->entry);
+    victim = mpiio_lru_evict(&self->open, self->most);
+    pthread_mutex_unlock(&self->lock);
     close_member(victim);
 }
