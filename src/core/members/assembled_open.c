@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "assembled_private.h"
+#include "assembled.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "assembled_private.h"
 #include "core/base/fd_link.h"
 #include "core/base/process.h"
 #include "core/base/thread.h"
