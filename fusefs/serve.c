@@ -254,7 +254,9 @@ static bool tell_lost(struct fs_session *session, struct mounts_ending *ending)
 /* Makes the memory for that report, with what is lost if the daemon is killed. NULL: none. */
 static struct mounts_ending *make_ending(struct fs_session *session)
 {
-    struct mounts_ending *ending = mpiio_named_memory(MOUNTS_ENDING, sizeof(*ending));
+    int memory;
+    struct mounts_ending *ending =
+        mpiio_sealed_memory(MOUNTS_ENDING, sizeof(*ending), F_SEAL_SEAL, &memory);
 
     if (ending == NULL)
         return NULL;

@@ -107,13 +107,6 @@ void *mpiio_sealed_memory(const char *name, size_t size, int seals, int *memory)
     return NULL;
 }
 
-void *mpiio_named_memory(const char *name, size_t size)
-{
-    int memory;
-
-    return mpiio_sealed_memory(name, size, F_SEAL_SEAL, &memory);
-}
-
 /* Preloading a library. */
 
 static int find_library(const char *installed, const char *built, char path[PATH_MAX])

@@ -38,15 +38,10 @@ void mpiio_capability_drop_fsetid(void);
 
 /*
  * Creates size bytes of zeros that other processes can find by name among this process's
- * descriptors in /proc (memfd_create(2)). Both the memory and the descriptor stay until the process
- * ends. Another process that has opened the memory can read it after that. Returns NULL if the
- * system refuses it.
- */
-void *mpiio_named_memory(const char *name, size_t size);
-
-/*
- * Like mpiio_named_memory, and adds seals (fcntl(2), F_ADD_SEALS), which guarantee properties of
- * the memory to other processes. Sets *memory to the descriptor. Thread-safe.
+ * descriptors in /proc (memfd_create(2)). Adds seals (fcntl(2), F_ADD_SEALS), which guarantee
+ * properties of the memory to other processes. Sets *memory to the descriptor. Both the memory and
+ * the descriptor stay until the process ends. Another process that has opened the memory can read
+ * it after that. Returns NULL if the system refuses it. Thread-safe.
  */
 void *mpiio_sealed_memory(const char *name, size_t size, int seals, int *memory);
 
