@@ -3,6 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +16,7 @@
 
 #include "core/base/complain.h"
 #include "core/base/process.h"
+#include "core/base/thread.h"
 #include "fusefs/jobs/jobs.h"
 #include "fusefs/kernel/grants.h"
 #include "fusefs/kernel/passthrough.h"
@@ -156,22 +160,136 @@ static int mount_quietly(struct fs_session *session)
 }
 
 /*
+ * The threads that handle SIGTERM, SIGINT and SIGHUP. The listener waits for these signals. On the
+ * first one it starts the worker, which stores all written data while the mount still serves, and
+ * then ends fs_workers_run. On later signals, and after the unmount, the listener logs what the
+ * daemon waits for. Only SIGKILL makes the daemon discard unsaved data.
+ */
+struct signals {
+    struct fs_session *session; /* borrowed */
+    pthread_t listener, worker;
+    atomic_bool ended; /* the listener exits on the next signal */
+
+    pthread_mutex_t lock;
+    bool working; /* the worker was started; lock: lock */
+    bool over;    /* fs_workers_run has returned; lock: lock */
+};
+
+static void fill_signals(sigset_t *signals)
+{
+    sigemptyset(signals);
+    sigaddset(signals, SIGTERM);
+    sigaddset(signals, SIGINT);
+    sigaddset(signals, SIGHUP);
+}
+
+static void *store_all(void *data)
+{
+    struct signals *stop = data;
+    struct fs_session *session = stop->session;
+    int error = fs_sync_all(session);
+
+    if (error != 0)
+        fs_log_line(&session->log, MPIIO_LOG_ERROR, "not all is stored: %s", strerror(-error));
+    /* Release writers that wait for space in the cache, because none will become free. */
+    mpiio_cache_stop(session->cache);
+    /* The notifier may wait for pages that are locked for reads that no worker has taken yet. */
+    fs_fifo_drain(&session->notifier.fifo);
+    fs_workers_end(&session->workers);
+    return NULL;
+}
+
+/* Logs why the daemon ignores the signal. Only SIGKILL may lose data or break up the nodes. */
+static void tell_signal(struct fs_session *session, bool over)
+{
+    const char *state = over && fs_cluster_is_on(&session->cluster)
+                            ? "unmounted, and waiting for the other nodes to be"
+                            : "still storing what was written";
+
+    fs_log_line(&session->log, MPIIO_LOG_WARNING,
+                "%s: SIGKILL would lose what is not stored, %lld bytes held here", state,
+                (long long)fs_unsaved(session));
+}
+
+static void *listen(void *data)
+{
+    struct signals *stop = data;
+    sigset_t signals;
+    int number;
+
+    fill_signals(&signals);
+    while (sigwait(&signals, &number) == 0 && !atomic_load(&stop->ended)) {
+        bool first, over;
+
+        pthread_mutex_lock(&stop->lock);
+        over = stop->over;
+        first = !over && !stop->working && mpiio_thread_start(&stop->worker, store_all, stop) == 0;
+        stop->working = stop->working || first;
+        pthread_mutex_unlock(&stop->lock);
+        if (!first)
+            tell_signal(stop->session, over);
+    }
+    return NULL;
+}
+
+/*
+ * Starts the listener. Call it after the notifier has started and before fs_workers_run, in the
+ * same thread. Blocks the signals for good, because a second signal must not end the process
+ * between fs_workers_run and the unmount. Returns 0 or a negative errno.
+ */
+static int signals_start(struct signals *stop, struct fs_session *session)
+{
+    sigset_t signals;
+    int error;
+
+    *stop = (struct signals){.session = session};
+    pthread_mutex_init(&stop->lock, NULL);
+    fill_signals(&signals);
+    pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    error = mpiio_thread_start(&stop->listener, listen, stop);
+    if (error != 0)
+        pthread_mutex_destroy(&stop->lock);
+    return error;
+}
+
+/*
+ * Waits for the worker, and prevents the listener from starting it later. Call it after
+ * fs_workers_run has returned and before the notifier stops.
+ */
+static void signals_over(struct signals *stop)
+{
+    bool working;
+
+    pthread_mutex_lock(&stop->lock);
+    stop->over = true;
+    working = stop->working;
+    pthread_mutex_unlock(&stop->lock);
+    if (working)
+        pthread_join(stop->worker, NULL);
+}
+
+/* Stops the listener. Call it when the daemon has nothing left to wait for. */
+static void signals_end(struct signals *stop)
+{
+    atomic_store(&stop->ended, true);
+    pthread_kill(stop->listener, SIGTERM);
+    pthread_join(stop->listener, NULL);
+    pthread_mutex_destroy(&stop->lock);
+}
+
+/*
  * Serves until a signal or an unmount. Returns 0 or a negative errno; stop is to be ended where
  * *listens is true.
  */
-static int serve(struct fs_session *session, struct fs_signals *stop, bool *listens)
+static int serve(struct fs_session *session, struct signals *stop, bool *listens)
 {
     struct fs_workers *workers = &session->workers;
-    int error = fs_fifo_start(&session->notifier.fifo);
+    struct fs_fifo *const fifos[] = {&session->notifier.fifo, &session->dropper.fifo,
+                                     &session->settling.fifo, &session->jobs.fifo};
+    int error = fs_flusher_start(&session->flusher);
 
-    if (error == 0)
-        error = fs_flusher_start(&session->flusher);
-    if (error == 0)
-        error = fs_fifo_start(&session->dropper.fifo);
-    if (error == 0)
-        error = fs_fifo_start(&session->settling.fifo);
-    if (error == 0)
-        error = fs_fifo_start(&session->jobs.fifo);
+    for (size_t i = 0; i < sizeof(fifos) / sizeof(*fifos) && error == 0; i++)
+        error = fs_fifo_start(fifos[i]);
     if (error == 0 && session->pool.pool != NULL)
         error = mpiio_pool_start(session->pool.pool);
     if (error == 0 && session->ordered != NULL && fs_cluster_is_on(&session->cluster))
@@ -182,21 +300,19 @@ static int serve(struct fs_session *session, struct fs_signals *stop, bool *list
         error =
             fs_prefetch_start(&session->prefetchers, session, (unsigned)session->options->threads);
     fs_workers_init(workers, session->fuse, session->options->threads);
-    fs_workers_on_stop(workers, fs_ordered_stop, session);
     if (error == 0)
-        error = fs_signals_start(stop, session);
+        error = signals_start(stop, session);
     if (error == 0) {
         *listens = true;
         fs_grants_start(session);
-        error = fs_workers_run(workers);
+        error = fs_workers_run(workers, fs_ordered_stop, session);
         fs_grants_end(session);
-        fs_signals_over(stop);
+        signals_over(stop);
     }
     fs_prefetch_stop(&session->prefetchers);
     fs_workers_free(workers);
-    fs_fifo_stop(&session->notifier.fifo);
-    fs_fifo_stop(&session->dropper.fifo);
-    fs_fifo_stop(&session->settling.fifo);
+    for (int i = 0; i < 3; i++) /* settle stops that of the jobs */
+        fs_fifo_stop(fifos[i]);
     return error;
 }
 
@@ -269,7 +385,7 @@ static struct mounts_ending *make_ending(struct fs_session *session)
 static int serve_and_unmount(struct fs_session *session)
 {
     struct mounts_ending *ending = make_ending(session);
-    struct fs_signals stop;
+    struct signals stop;
     bool listens = false;
     int error = serve(session, &stop, &listens);
     bool stored;
@@ -280,7 +396,7 @@ static int serve_and_unmount(struct fs_session *session)
     settle(session, ending);
     fs_removal_end(session, error);
     if (listens)
-        fs_signals_end(&stop);
+        signals_end(&stop);
     stored = tell_lost(session, ending);
     if (error != 0 && session->ready >= 0)
         mpiio_complain(session->options->name, "cannot serve the mount: %s",

@@ -167,12 +167,6 @@ void fs_workers_init(struct fs_workers *workers, struct fuse_session *fuse, unsi
     sigaction(WAKE_SIGNAL, &wake, NULL);
 }
 
-void fs_workers_on_stop(struct fs_workers *workers, void (*function)(void *data), void *data)
-{
-    workers->on_stop = function;
-    workers->stop_data = data;
-}
-
 void fs_workers_end(struct fs_workers *workers)
 {
     pthread_mutex_lock(&workers->lock);
@@ -190,7 +184,7 @@ static void wake_idle(struct fs_workers *workers)
             pthread_kill(worker->thread, WAKE_SIGNAL);
 }
 
-int fs_workers_run(struct fs_workers *workers)
+int fs_workers_run(struct fs_workers *workers, void (*on_stop)(void *data), void *data)
 {
     const struct timespec pause = {.tv_nsec = WAKE_PAUSE};
     int error;
@@ -200,8 +194,8 @@ int fs_workers_run(struct fs_workers *workers)
     while (error == 0 && !workers->stop)
         pthread_cond_wait(&workers->changed, &workers->lock);
     pthread_mutex_unlock(&workers->lock);
-    if (workers->on_stop != NULL)
-        workers->on_stop(workers->stop_data);
+    if (on_stop != NULL)
+        on_stop(data);
     pthread_mutex_lock(&workers->lock);
     while (workers->count > 0) {
         wake_idle(workers);

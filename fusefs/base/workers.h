@@ -28,8 +28,6 @@ struct fs_workers {
     unsigned paused;       /* workers that wait for something other than a request; lock: lock */
     atomic_bool stop;      /* no more requests are taken; set with the lock held */
     int error;             /* a negative errno that a worker encountered; lock: lock */
-    void (*on_stop)(void *data); /* NULL: none */
-    void *stop_data;
 };
 
 /* Prepares up to `most` threads for a mounted session. Call fs_workers_free in the end. */
@@ -37,17 +35,12 @@ void fs_workers_init(struct fs_workers *workers, struct fuse_session *fuse, unsi
 void fs_workers_free(struct fs_workers *workers);
 
 /*
- * Registers a function to be called once no more requests are taken, so that it can end waits
- * inside requests. Call it before fs_workers_run.
+ * Serves until fs_workers_end or an unmount. Starts threads as needed, up to the maximum. Calls
+ * on_stop(data) once no more requests are taken, so that it can end waits inside requests; NULL:
+ * none. All requests that were taken have been answered when this returns. Returns 0 or a negative
+ * errno. Call it only once.
  */
-void fs_workers_on_stop(struct fs_workers *workers, void (*function)(void *data), void *data);
-
-/*
- * Serves until fs_workers_end or an unmount. Starts threads as needed, up to the maximum. All
- * requests that were taken have been answered when this returns. Returns 0 or a negative errno.
- * Call it only once.
- */
-int fs_workers_run(struct fs_workers *workers);
+int fs_workers_run(struct fs_workers *workers, void (*on_stop)(void *data), void *data);
 
 /*
  * Brackets a wait inside a request for something that only another request to this mount may

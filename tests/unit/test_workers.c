@@ -56,7 +56,7 @@ static ssize_t write_answer(int fd, struct iovec *parts, int count, void *userda
 
 static void *run(void *data)
 {
-    return (void *)(intptr_t)fs_workers_run(&fixture.workers);
+    return (void *)(intptr_t)fs_workers_run(&fixture.workers, NULL, NULL);
 }
 
 static int setup(void **state)
