@@ -81,27 +81,28 @@ int fs_flush_first(struct fs_session *session, struct fs_waiter *waiter)
     return 0;
 }
 
-int fs_flush_error(struct fs_session *session, const struct fs_handle *handle)
+int fs_handle_error(struct fs_session *session, struct fs_handle *handle, int torn)
 {
-    return mpiio_cache_error(session->cache, handle->slice->data);
+    int error = fs_sync_missed(&session->durable, handle);
+
+    if (error == 0)
+        error = torn;
+    if (error == 0)
+        error = fs_unwritten_error(&session->unwritten, handle->slice->data);
+    return error != 0 ? error : mpiio_cache_error(session->cache, handle->slice->data);
 }
 
 int fs_sync_reported(struct fs_session *session, const struct fs_waiter *waiter,
                      const struct fs_flushed *flushed)
 {
     struct fs_handle *handle = waiter->handle;
-    int missed = fs_sync_missed(&session->durable, handle);
-    int error = flushed->error != 0 ? flushed->error : waiter->torn;
+    int error = fs_handle_error(session, handle, waiter->torn);
 
+    if (flushed->error != 0)
+        error = flushed->error;
     if (error == 0)
-        error = missed;
-    if (error == 0)
-        error = fs_unwritten_error(&session->unwritten, handle->slice->data);
-    if (error == 0)
-        error = fs_flush_error(session, handle);
-    if (error == 0)
-        atomic_store(&handle->unsynced,
-                     handle->past_daemon || (handle->rights & MPIIO_GRANT_WRITE) != 0);
+        atomic_store(&handle->unsynced, (handle->backing != 0 && handle->writes) ||
+                                            (handle->rights & MPIIO_GRANT_WRITE) != 0);
     return error;
 }
 

@@ -64,13 +64,15 @@ int fs_version_now(struct fs_session *session, struct fs_version *version);
  */
 int fs_flush_first(struct fs_session *session, struct fs_waiter *waiter);
 
-/* Returns the error, if any, of write-back for the handle's slice. */
-int fs_flush_error(struct fs_session *session, const struct fs_handle *handle);
-
 /*
- * Returns the result of an fsync of the waiter's handle, after the flush. Includes errors that the
- * handle has not reported yet. Thread-safe.
+ * Returns the error for a flush or an fsync of the handle, or 0: a failed sync for another handle
+ * that this handle has not reported yet, torn (struct fs_waiter), or bytes of its slice that are
+ * lost or that write-back could not store. The kernel has sent the slice's dirty pages before, and
+ * reports their errors itself. Implements flush of handle_ops.h. Thread-safe.
  */
+int fs_handle_error(struct fs_session *session, struct fs_handle *handle, int torn);
+
+/* Returns the result of an fsync of the waiter's handle, after the flush. Thread-safe. */
 int fs_sync_reported(struct fs_session *session, const struct fs_waiter *waiter,
                      const struct fs_flushed *flushed);
 

@@ -47,7 +47,6 @@ struct fs_handle {
     bool fills;       /* writes through pages; counted in its slice's stale pages */
     int backing;      /* ID of the backing file that the kernel accesses directly; 0: none */
     bool asks;        /* passthrough.h counts it as a handle that sends requests to the daemon */
-    bool past_daemon; /* the kernel may write through it without requests to the daemon */
     uint64_t taker;   /* the contribution that takes etypes, or MPIIO_POINTERS_ANYBODY */
     struct mpiio_share *share; /* its contribution, if it is in "ordered" */
     unsigned rights; /* rights granted through it (fusefs/kernel/grants.h); lock: the slices' */

@@ -292,7 +292,7 @@ static int ordered_fsync(struct fs_session *session, struct fs_waiter *waiter)
 
 static int ordered_flush(struct fs_session *session, struct fs_handle *handle, int torn)
 {
-    int error = fs_slice_flush(session, handle, torn);
+    int error = fs_handle_error(session, handle, torn);
 
     atomic_store(&session->ordered_flushed, mpiio_clock());
     return error != 0 ? error : mpiio_share_error(handle->share);

@@ -11,6 +11,7 @@
 
 #include "core/base/fd_link.h"
 #include "fusefs/kernel/passthrough.h"
+#include "fusefs/kernel/sync.h"
 #include "handle_ops.h"
 #include "viewspec/members/members.h"
 
@@ -192,5 +193,5 @@ const struct fs_handle_ops fs_sequential_ops = {
     .read = sequential_read,
     .write = sequential_write,
     .fsync = fs_slice_fsync,
-    .flush = fs_slice_flush,
+    .flush = fs_handle_error,
 };

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "fusefs/kernel/grants.h"
+#include "fusefs/kernel/sync.h"
 #include "handle_ops.h"
 
 /*
@@ -156,5 +157,5 @@ const struct fs_handle_ops fs_shared_ops = {
     .read = shared_read,
     .write = shared_write,
     .fsync = fs_slice_fsync,
-    .flush = fs_slice_flush,
+    .flush = fs_handle_error,
 };

@@ -238,7 +238,6 @@ static void choose_passthrough(struct fs_session *session, struct fs_handle *han
     if (handle->asks)
         return;
     handle->ops = &fs_passthrough_ops;
-    handle->past_daemon = handle->writes;
     /*
      * A slice does not need the alignment that the file's filesystem may require for O_DIRECT. The
      * kernel rejects opens with both keep_cache and a backing file, for which it has no pages.
@@ -275,7 +274,7 @@ static int slice_open(struct fs_session *session, fuse_ino_t inode, pid_t thread
     info->keep_cache = info->keep_cache && keeps_pages(session, handle);
     if (info->direct_io && handle->reads && session->prefetchers.count > 0)
         begin_ahead(session, handle);
-    atomic_init(&handle->unsynced, handle->past_daemon);
+    atomic_init(&handle->unsynced, passed && handle->writes);
     atomic_init(&handle->pending, !info->keep_cache);
     /*
      * If others write through the pages that the kernel must invalidate, make it invalidate them
@@ -306,22 +305,6 @@ int fs_slice_fsync(struct fs_session *session, struct fs_waiter *waiter)
     int error = fs_flush_first(session, waiter);
 
     return error != 0 ? error : 1;
-}
-
-/*
- * Returns the error for a close. The kernel has sent the dirty pages of the slice before, and
- * reports their errors itself. Other errors are a failed sync for another handle, bytes of the
- * slice that are not stored yet, and elements whose value cannot be stored.
- */
-int fs_slice_flush(struct fs_session *session, struct fs_handle *handle, int torn)
-{
-    int error = fs_sync_missed(&session->durable, handle);
-
-    if (error == 0)
-        error = torn;
-    if (error == 0)
-        error = fs_unwritten_error(&session->unwritten, handle->slice->data);
-    return error != 0 ? error : fs_flush_error(session, handle);
 }
 
 /* Writing. */
@@ -501,7 +484,7 @@ static int64_t passthrough_lseek(struct fs_session *session, struct fs_handle *h
 static int passthrough_flush(struct fs_session *session, struct fs_handle *handle, int torn)
 {
     int ended = handle->writes ? fs_passthrough_end_whole(&session->passthrough, handle->slice) : 0;
-    int error = fs_slice_flush(session, handle, torn);
+    int error = fs_handle_error(session, handle, torn);
 
     return error != 0 ? error : ended;
 }
@@ -516,7 +499,7 @@ const struct fs_handle_ops fs_slice_ops = {
     .fallocate = slice_fallocate,
     .truncate = fs_truncate_opened,
     .fsync = fs_slice_fsync,
-    .flush = fs_slice_flush,
+    .flush = fs_handle_error,
 };
 
 /* The kernel accesses the shared file directly, except through descriptors with O_DIRECT. */
