@@ -170,7 +170,6 @@ static int check_views(struct fs_session *session)
                        session->options->narrow, session->resolved_length) != 0)
         return fs_fail(session->options, 1, "out of memory");
     fs_read_buffers_init(&session->buffers, FS_READ_MAX);
-    session->has_slices = true;
     /*
      * Do not cache the slices of this check. They would take 4 MiB, and nobody has asked for them.
      */
@@ -367,25 +366,6 @@ static int set_up_cache(struct fs_session *session)
     return error != 0 ? fs_fail(options, 1, "write-back: %s", mpiio_rlimit_text(error)) : 0;
 }
 
-static int set_up_pool(struct fs_session *session)
-{
-    int error = fs_pool_init(session);
-
-    return error != 0 ? fs_fail(session->options, 1, "pool: %s", mpiio_rlimit_text(error)) : 0;
-}
-
-static int start_atomic(struct fs_session *session)
-{
-    int error = 0;
-
-    if (session->options->atomic || vs_spec_atomic(session->spec))
-        error = fs_atomic_start(session);
-    if (error == 0)
-        return 0;
-    return fs_fail(session->options, 1, "%s: atomic mode: %s", session->file,
-                   error == -EOPNOTSUPP ? "the filesystem has no file locks" : strerror(-error));
-}
-
 /* Logs how the filesystem is treated if that slows down access, or was set by an option. */
 static void log_filesystem(const struct fs_session *session)
 {
@@ -487,7 +467,7 @@ int fs_mount_open(struct fs_session *session, const struct fs_options *options)
     /* Each step returns an exit status. */
     static int (*const steps[])(struct fs_session * session) = {
         fs_cluster_init,    load_spec,          fs_places_check,      open_store,
-        fs_rights_init,     set_up_cache,       set_up_pool,          start_atomic,
+        fs_rights_init,     set_up_cache,       fs_pool_init,         fs_atomic_start,
         check_views,        open_exports,       choose_mode,          set_up_pointers,
         fs_sequential_open, set_up_passthrough, fs_places_mountpoint, open_log,
     };
@@ -516,7 +496,7 @@ void fs_mount_close(struct fs_session *session)
     fs_atomic_free(&session->atomic);
     if (session->fuse != NULL)
         fuse_session_destroy(session->fuse);
-    if (session->has_slices) {
+    if (session->slices.open != NULL) {
         fs_slices_free(&session->slices);
         fs_read_buffers_free(&session->buffers);
     }

@@ -87,7 +87,6 @@ struct fs_session {
     struct fs_prefetchers prefetchers;
     struct fuse_session *fuse;
     struct fs_read_buffers buffers; /* for answers to reads; of FS_READ_MAX bytes */
-    bool has_slices;                /* slices and buffers are initialized */
     int ready;             /* descriptor that gets one byte once the mount serves; -1: none */
     atomic_bool greeted;   /* INIT is answered */
     atomic_bool readahead; /* the kernel's readahead has been set */

@@ -2,6 +2,7 @@
 #include "jobs.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "core/store_layers.h"
 #include "fusefs/kernel/sync.h"
@@ -29,11 +30,17 @@ static int get_locks(struct fs_session *session)
 
 int fs_atomic_start(struct fs_session *session)
 {
-    int error = get_locks(session);
+    int error;
 
+    if (!session->options->atomic && !vs_spec_atomic(session->spec))
+        return 0;
+    error = get_locks(session);
     if (error == 0)
         set_mode(session, true);
-    return error;
+    return error == 0 ? 0
+                      : fs_fail(session->options, 1, "%s: atomic mode: %s", session->file,
+                                error == -EOPNOTSUPP ? "the filesystem has no file locks"
+                                                     : strerror(-error));
 }
 
 static int prepare(struct fs_session *session, uint64_t change, bool value)

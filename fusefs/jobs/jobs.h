@@ -77,8 +77,8 @@ void fs_jobs_call(struct fs_jobs *jobs, enum fs_call call);
 /* atomic_change.c: turns atomic mode on or off, on this node or on all of them together. */
 
 /*
- * Turns atomic mode on before the mount serves. Returns 0 or a negative errno: -EOPNOTSUPP without
- * locks.
+ * Turns atomic mode on before the mount serves if the options or the spec ask for it. Returns an
+ * exit status: 0, or 1 after one line on stderr.
  */
 int fs_atomic_start(struct fs_session *session);
 

@@ -134,7 +134,7 @@ int fs_pool_init(struct fs_session *session)
     error = make(session, size);
     if (error != 0) {
         fs_members_version_destroy(&self->members);
-        return error;
+        return fs_fail(session->options, 1, "pool: %s", mpiio_rlimit_text(error));
     }
     mpiio_store_set_reader(session->store, &self->reader);
     return 0;

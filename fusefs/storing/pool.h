@@ -59,8 +59,8 @@ struct fs_pool {
 };
 
 /*
- * Creates the pool that the options describe. The store must be open and not in use yet. Returns 0
- * or a negative errno. The caller calls fs_pool_free in either case.
+ * Creates the pool that the options describe. The store must be open and not in use yet. Returns an
+ * exit status: 0, or 1 after one line on stderr. The caller calls fs_pool_free in either case.
  */
 int fs_pool_init(struct fs_session *session);
 void fs_pool_free(struct fs_pool *pool);
