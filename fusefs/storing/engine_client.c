@@ -214,19 +214,13 @@ void fs_cluster_free(struct fs_cluster *cluster)
 
 static void add_counters(struct fs_cluster *cluster, const struct mpiio_epoch_counters *more)
 {
-    struct mpiio_epoch_counters *sum = &cluster->counters;
+    uint64_t *sum = (uint64_t *)&cluster->counters;
+    const uint64_t *add = (const uint64_t *)more;
 
     pthread_mutex_lock(&cluster->lock);
     cluster->epochs++;
-    sum->dirty_bytes += more->dirty_bytes;
-    sum->sent_bytes += more->sent_bytes;
-    sum->received_bytes += more->received_bytes;
-    sum->merged_runs += more->merged_runs;
-    sum->stored_bytes += more->stored_bytes;
-    sum->store_calls += more->store_calls;
-    sum->store_map_bytes += more->store_map_bytes;
-    sum->rounds += more->rounds;
-    sum->left_blocks += more->left_blocks;
+    for (size_t i = 0; i < sizeof(*more) / sizeof(*add); i++)
+        sum[i] += add[i];
     pthread_mutex_unlock(&cluster->lock);
 }
 
