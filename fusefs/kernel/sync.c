@@ -73,12 +73,12 @@ int fs_flush_first(struct fs_session *session, struct fs_waiter *waiter)
         error = fs_flusher_hand_over(&session->flusher, copy);
         if (error != 0)
             free(copy);
-        return error;
+        return error != 0 ? error : 1;
     }
     if (waiter->sync && !fs_flusher_is_on(&session->flusher))
         flushed.error = fs_sync_file_noted(&session->durable, waiter->data_only);
     copy->done(session, copy, &flushed);
-    return 0;
+    return 1;
 }
 
 int fs_handle_error(struct fs_session *session, struct fs_handle *handle, int torn)

@@ -60,7 +60,8 @@ int fs_version_now(struct fs_session *session, struct fs_version *version);
  * Stores everything written through this node, with waiter->sync also on the device, and then
  * answers a copy of the waiter. If nothing needs to be flushed, answers before it returns. With a
  * handle, first stores the lost bytes and partial elements of its slice, and sets waiter->torn to
- * the result. Returns 0, or a negative errno without an answer. Thread-safe.
+ * the result. Returns 1, or a negative errno without an answer. Implements fsync of handle_ops.h.
+ * Thread-safe.
  */
 int fs_flush_first(struct fs_session *session, struct fs_waiter *waiter);
 

@@ -102,7 +102,6 @@ void fs_slice_release(struct fs_session *session, struct fs_handle *handle);
 
 ssize_t fs_slice_read_at(struct fs_read *read);
 ssize_t fs_slice_write_at(struct fs_write *write);
-int fs_slice_fsync(struct fs_session *session, struct fs_waiter *waiter);
 
 /*
  * truncate.c: truncation by requests, and the filling of gaps with zeros: src/DESIGN.md,

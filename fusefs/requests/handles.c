@@ -215,12 +215,10 @@ static int sync_direct(const struct fs_write *write, size_t put)
                                .handle = write->handle,
                                .offset = write->offset,
                                .size = put};
-    int error;
 
     if (!write->handle->direct || write->mapped || put == 0 || !(write->flags & (O_SYNC | O_DSYNC)))
         return 0;
-    error = fs_flush_first(write->session, &waiter);
-    return error != 0 ? error : 1;
+    return fs_flush_first(write->session, &waiter);
 }
 
 void fs_write(fuse_req_t request, fuse_ino_t inode, const char *buffer, size_t size, off_t offset,
@@ -354,8 +352,8 @@ void fs_flush(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
         return;
     }
     error = fs_flush_first(session, &waiter);
-    if (error != 0)
-        reply_flushed(session, request, handle, error);
+    if (error < 0)
+        fuse_reply_err(request, -error);
 }
 
 void fs_release(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)

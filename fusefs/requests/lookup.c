@@ -398,7 +398,7 @@ static int set_times(struct fs_session *session, fuse_req_t request, struct fs_n
 
     if (node.kind != FS_SLICE)
         return -EPERM;
-    if (session->cache != NULL && fs_flush_first(session, &waiter) == 0)
+    if (session->cache != NULL && fs_flush_first(session, &waiter) > 0)
         return 1;
     return mpiio_store_set_times(session->store, waiter.times);
 }

@@ -287,7 +287,7 @@ static int ordered_fsync(struct fs_session *session, struct fs_waiter *waiter)
 {
     int error = await_turn(session, waiter->request, waiter->handle);
 
-    return error != 0 ? error : fs_slice_fsync(session, waiter);
+    return error != 0 ? error : fs_flush_first(session, waiter);
 }
 
 static int ordered_flush(struct fs_session *session, struct fs_handle *handle, int torn)

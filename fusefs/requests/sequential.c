@@ -192,6 +192,6 @@ const struct fs_handle_ops fs_sequential_ops = {
     .release = fs_slice_release,
     .read = sequential_read,
     .write = sequential_write,
-    .fsync = fs_slice_fsync,
+    .fsync = fs_flush_first,
     .flush = fs_handle_error,
 };

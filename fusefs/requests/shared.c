@@ -156,6 +156,6 @@ const struct fs_handle_ops fs_shared_ops = {
     .release = fs_slice_release,
     .read = shared_read,
     .write = shared_write,
-    .fsync = fs_slice_fsync,
+    .fsync = fs_flush_first,
     .flush = fs_handle_error,
 };

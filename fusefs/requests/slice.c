@@ -300,13 +300,6 @@ void fs_slice_release(struct fs_session *session, struct fs_handle *handle)
     fs_atomic_leave(&session->atomic);
 }
 
-int fs_slice_fsync(struct fs_session *session, struct fs_waiter *waiter)
-{
-    int error = fs_flush_first(session, waiter);
-
-    return error != 0 ? error : 1;
-}
-
 /* Writing. */
 
 /*
@@ -498,7 +491,7 @@ const struct fs_handle_ops fs_slice_ops = {
     .lseek = slice_lseek,
     .fallocate = slice_fallocate,
     .truncate = fs_truncate_opened,
-    .fsync = fs_slice_fsync,
+    .fsync = fs_flush_first,
     .flush = fs_handle_error,
 };
 
@@ -510,6 +503,6 @@ const struct fs_handle_ops fs_passthrough_ops = {
     .write = fs_slice_write_at,
     .lseek = passthrough_lseek,
     .fallocate = slice_fallocate,
-    .fsync = fs_slice_fsync,
+    .fsync = fs_flush_first,
     .flush = passthrough_flush,
 };

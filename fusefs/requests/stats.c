@@ -121,7 +121,10 @@ static void print_cluster(struct fs_session *session, FILE *out)
 
     if (!fs_cluster_is_on(cluster))
         return;
-    epochs = fs_cluster_counters(cluster, &sum);
+    pthread_mutex_lock(&cluster->lock);
+    sum = cluster->counters;
+    epochs = cluster->epochs;
+    pthread_mutex_unlock(&cluster->lock);
     mpiio_peers_status(cluster->peers, &status);
     fprintf(out, "  \"cluster\": {\n    \"node\": %d,\n    \"state\": \"%s\",\n", cluster->node,
             fs_nodes_is_degraded(cluster) ? "degraded" : "ok");

@@ -224,17 +224,6 @@ static void add_counters(struct fs_cluster *cluster, const struct mpiio_epoch_co
     pthread_mutex_unlock(&cluster->lock);
 }
 
-uint64_t fs_cluster_counters(struct fs_cluster *cluster, struct mpiio_epoch_counters *counters)
-{
-    uint64_t epochs;
-
-    pthread_mutex_lock(&cluster->lock);
-    *counters = cluster->counters;
-    epochs = cluster->epochs;
-    pthread_mutex_unlock(&cluster->lock);
-    return epochs;
-}
-
 /*
  * Hands the listed blocks to the engine, and waits until it has listed their errors. Returns a
  * negative errno if communication fails.

@@ -91,9 +91,6 @@ int fs_cluster_engine(struct fs_cluster *cluster);
  */
 void fs_cluster_engine_lost(struct fs_session *session, const char *why);
 
-/* Sets *counters to the totals of this node, and returns the number of epochs. Thread-safe. */
-uint64_t fs_cluster_counters(struct fs_cluster *cluster, struct mpiio_epoch_counters *counters);
-
 /*
  * Waits for a message of that type. Returns an exit status: 0, or 1 after a line on stderr. If the
  * engine quits, prints nothing.

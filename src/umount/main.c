@@ -140,7 +140,7 @@ static int check_request(struct request *request, int operands, char **operand)
  * Unmounts one mount point after the other, and continues after a failure. unmount_run leaves the
  * working folder, so later mount points are found from its path.
  */
-static int unmount_each(const struct request *request, char **mountpoints)
+static int unmount_operands(const struct request *request, char **mountpoints)
 {
     char *folder = getcwd(NULL, 0), *path = NULL;
     int status = 0;
@@ -175,5 +175,5 @@ int main(int argc, char **argv)
         status = check_request(&request, argc - optind, argv + optind);
     if (status >= 0)
         return status;
-    return request.is_all ? unmount_all(&request.job) : unmount_each(&request, argv + optind);
+    return request.is_all ? unmount_all(&request.job) : unmount_operands(&request, argv + optind);
 }
