@@ -26,10 +26,6 @@ void fs_log_line(const struct fs_log *log, enum mpiio_log_level level, const cha
 {
 }
 
-void fs_nodes_on_log(void *data, enum mpiio_log_level level, const char *line)
-{
-}
-
 void fs_workers_waits(void *workers, bool waits)
 {
 }
