@@ -172,8 +172,7 @@ SHELL
     local victim bystander pid
     folder_of mallory m
     # Another user's daemon, and one of mallory's.
-    scatter_spec
-    mount_spec s.json
+    mount_new scatter
     victim=$(daemon_pid)
     folder_of mallory other
     as_mallory "$(type -P mpiio-mount)" -o ro "$tmp/s.json" "$tmp/other"

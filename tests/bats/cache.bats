@@ -152,8 +152,7 @@ EOF
 }
 
 @test "cache: more fsyncs than threads at once, beside readers" {
-    blocks_spec 16777216
-    mount_spec b.json -o threads=2
+    mount_new blocks 16777216 -o threads=2
     python fsyncs_of_many_readers "$mnt"
     [ "$(stat_of requests.fsync)" -gt 8 ]
     cmp "$mnt/rank1" <(expected 1)

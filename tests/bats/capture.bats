@@ -466,9 +466,8 @@ mpiio-view: wrote $tmp/data.view.json: 1 rank, 4 views" ]
 }
 
 @test "capture: wrong usage" {
-    fails 2 "capture: COMMAND is missing (see mpiio-view capture --help)" mpiio-view capture
-    fails 2 "capture: --no-such: no such option (see mpiio-view capture --help)" \
-        mpiio-view capture --no-such true
+    misused "COMMAND is missing" capture
+    misused "--no-such: no such option" capture --no-such true
     fails 1 "capture: -o none: No such file or directory" mpiio-view capture -o none true
     fails 1 "capture: -o : No such file or directory" mpiio-view capture -o "" true
     touch file

@@ -13,22 +13,22 @@ records() {
                      "displacements": [0, 8] } }' >r.json
 }
 
+# refuses STATUS MESSAGE SPEC ARGUMENT...: mpiio-view convert must complain in this way.
+refuses() {
+    fails "$1" "$2" mpiio-view convert "${@:3}"
+}
+
 @test "convert: help; representations that do not exist, or lack a type" {
     mpiio-view --help | grep -q '^  convert '
     mpiio-view convert --help | grep -q '^Usage: mpiio-view convert SPEC --to DATAREP -o FILE'
     records
-    fails 2 "convert: --to DATAREP is missing (see mpiio-view convert --help)" \
-        mpiio-view convert r.json -o x
-    fails 2 "convert: -o FILE is missing (see mpiio-view convert --help)" \
-        mpiio-view convert r.json --to native
-    fails 2 "convert: -r: not an option of this subcommand (see mpiio-view convert --help)" \
-        mpiio-view convert r.json --to native -o x -r 0
-    fails 2 '--to vms: unknown data representation "vms"' \
-        mpiio-view convert r.json --to vms -o x.dat
-    fails 2 "--to vax=libnone.so: library $tmp/libnone.so: No such file or directory" \
-        mpiio-view convert r.json --to vax=libnone.so -o x.dat
-    fails 2 "--to native=x.so: the name is taken" \
-        mpiio-view convert r.json --to native=x.so -o x.dat
+    misused "--to DATAREP is missing" convert r.json -o x
+    misused "-o FILE is missing" convert r.json --to native
+    misused "-r: not an option of this subcommand" convert r.json --to native -o x -r 0
+    refuses 2 '--to vms: unknown data representation "vms"' r.json --to vms -o x.dat
+    refuses 2 "--to vax=libnone.so: library $tmp/libnone.so: No such file or directory" \
+        r.json --to vax=libnone.so -o x.dat
+    refuses 2 "--to native=x.so: the name is taken" r.json --to native=x.so -o x.dat
     [ ! -e x.dat ]
 }
 
@@ -72,8 +72,8 @@ data.tofile("l.dat")'
   "views": { "all": { "etype": "long", "filetype": { "type": "scatter" } } } }
 END
     mkdir out
-    fails 1 "out/e.dat: view all, rank 1: a value does not fit at slice offset 622216" \
-        mpiio-view convert l.json --to external32 -o out/e.dat --spec out/e.json
+    refuses 1 "out/e.dat: view all, rank 1: a value does not fit at slice offset 622216" \
+        l.json --to external32 -o out/e.dat --spec out/e.json
     [ -z "$(ls -A out)" ]
     mpiio-view convert l.json --to external32 -o out/e.dat --spec out/e.json --narrow truncate
     py 'assert (np.fromfile("out/e.dat", ">i4") == np.fromfile("l.dat", "<i8").astype(">i4")).all()'
@@ -84,33 +84,25 @@ END
     cp r.dat before.dat
     echo precious >p.dat
     ln -s p.dat link.dat
-    fails 1 "p.dat: the file is there already (--force overwrites it)" \
-        mpiio-view convert r.json --to native -o p.dat
-    fails 1 "link.dat: is there already, and not a regular file" \
-        mpiio-view convert r.json --to native -o link.dat --force
-    fails 1 "p.dat: the file is there already (--force overwrites it)" \
-        mpiio-view convert r.json --to native -o new.dat --spec p.dat
+    refuses 1 "p.dat: the file is there already (--force overwrites it)" r.json --to native -o p.dat
+    refuses 1 "link.dat: is there already, and not a regular file" r.json --to native -o link.dat --force
+    refuses 1 "p.dat: the file is there already (--force overwrites it)" \
+        r.json --to native -o new.dat --spec p.dat
     [ "$(cat p.dat)" = precious ]
     [ ! -e new.dat ]
     ln r.dat same.dat
-    fails 2 "-o r.dat: the file that is to be converted" \
-        mpiio-view convert r.json --to big-endian -o r.dat --force
-    fails 2 "-o ./same.dat: the file that is to be converted" \
-        mpiio-view convert r.json --to big-endian -o ./same.dat --force
-    fails 2 "-o r.json: the spec of the file that is to be converted" \
-        mpiio-view convert r.json --to big-endian -o r.json --force
-    fails 2 "--spec r.dat: one of the data files" \
-        mpiio-view convert r.json --to big-endian -o x.dat --spec r.dat --force
-    fails 2 "--spec x.dat: one of the data files" \
-        mpiio-view convert r.json --to big-endian -o x.dat --spec x.dat --force
+    refuses 2 "-o r.dat: the file that is to be converted" r.json --to big-endian -o r.dat --force
+    refuses 2 "-o ./same.dat: the file that is to be converted" r.json --to big-endian -o ./same.dat --force
+    refuses 2 "-o r.json: the spec of the file that is to be converted" \
+        r.json --to big-endian -o r.json --force
+    refuses 2 "--spec r.dat: one of the data files" r.json --to big-endian -o x.dat --spec r.dat --force
+    refuses 2 "--spec x.dat: one of the data files" r.json --to big-endian -o x.dat --spec x.dat --force
     cmp r.dat before.dat
     mpiio-view convert r.json --to native -o p.dat --force
     cmp p.dat r.dat
     [ -z "$(find . -name '.*.dat*')" ]
-    fails 1 "none/x.dat: No such file or directory" \
-        mpiio-view convert r.json --to native -o none/x.dat
-    fails 1 "$tmp/gone.dat: No such file or directory" \
-        mpiio-view convert r.json --to native -o x.dat -f gone.dat
+    refuses 1 "none/x.dat: No such file or directory" r.json --to native -o none/x.dat
+    refuses 1 "$tmp/gone.dat: No such file or directory" r.json --to native -o x.dat -f gone.dat
     [ ! -e x.dat ]
 }
 
@@ -137,15 +129,14 @@ END
 END
     mpiio-view convert same.json --to external32 -o s.dat
     py 'assert (np.fromfile("s.dat", ">i4") == np.arange(1000)).all()'
-    fails 2 "--narrow truncate: not with views that share bytes of the file" \
-        mpiio-view convert same.json --to external32 -o x.dat --narrow truncate
+    refuses 2 "--narrow truncate: not with views that share bytes of the file" \
+        same.json --to external32 -o x.dat --narrow truncate
     sed '0,/"int"/s//"short"/' same.json >other.json
-    fails 2 "view all, rank 0: slice offset 4: another view holds these bytes of the file as other types" \
-        mpiio-view convert other.json --to big-endian -o x.dat
+    refuses 2 "view all, rank 0: slice offset 4: another view holds these bytes of the file as other types" \
+        other.json --to big-endian -o x.dat
     one_view v.dat 1 '{ "etype": "int", "filetype": { "type": "indexed_block", "blocklength": 1,
                                         "displacements": [0, 0] } }' >twice.json
-    fails 2 "rank 0: the view would hold bytes of the file twice" \
-        mpiio-view convert twice.json --to big-endian -o x.dat
+    refuses 2 "rank 0: the view would hold bytes of the file twice" twice.json --to big-endian -o x.dat
     [ ! -e x.dat ]
 }
 
@@ -253,16 +244,13 @@ END
     ram_disk 64k
     mpiio-view convert r.json --to native -o disk/fits.dat
     make_file r.dat 300000
-    fails 1 "disk/x.dat: No space left on device" \
-        mpiio-view convert r.json --to big-endian -o disk/x.dat
-    fails 1 "disk/x.dat: No space left on device" \
-        mpiio-view convert r.json --to external32 -o disk/x.dat
-    fails 1 "disk/fits.dat: No space left on device" \
-        mpiio-view convert r.json --to external32 -o disk/fits.dat --force
+    refuses 1 "disk/x.dat: No space left on device" r.json --to big-endian -o disk/x.dat
+    refuses 1 "disk/x.dat: No space left on device" r.json --to external32 -o disk/x.dat
+    refuses 1 "disk/fits.dat: No space left on device" r.json --to external32 -o disk/fits.dat --force
     [ "$(ls -A disk)" = fits.dat ]
     (
         ulimit -f 100
-        fails 1 "x.dat: File too large" mpiio-view convert r.json --to external32 -o x.dat
+        refuses 1 "x.dat: File too large" r.json --to external32 -o x.dat
     )
     [ ! -e x.dat ]
 }

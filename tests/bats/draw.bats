@@ -154,14 +154,11 @@ assert title.startswith("a&b<c>??\u00e9.json: "), title'
 }
 
 @test "draw: wrong usage" {
-    local see="(see mpiio-view draw --help)"
     fails 2 "several views: choose one with -v (sparse, interleaved, twice, same, nothing)" \
         mpiio-view draw gaps.json
-    fails 2 "draw: --color blue: expected always, auto or never $see" mpiio-view draw scatter.json --color blue
-    fails 2 "draw: --width 5: expected a number of columns, 20 .. 1000 $see" \
-        mpiio-view draw scatter.json --width 5
-    fails 2 "draw: --window 0: nothing to draw $see" mpiio-view draw scatter.json --window 0
-    fails 2 "draw: -r: not an option of this subcommand $see" mpiio-view draw scatter.json -r 0
-    fails 2 "cat: --svg: not an option of this subcommand (see mpiio-view cat --help)" \
-        mpiio-view cat scatter.json -r 0 --svg f.svg
+    misused "--color blue: expected always, auto or never" draw scatter.json --color blue
+    misused "--width 5: expected a number of columns, 20 .. 1000" draw scatter.json --width 5
+    misused "--window 0: nothing to draw" draw scatter.json --window 0
+    misused "-r: not an option of this subcommand" draw scatter.json -r 0
+    misused "--svg: not an option of this subcommand" cat scatter.json -r 0 --svg f.svg
 }

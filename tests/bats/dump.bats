@@ -95,10 +95,8 @@ END
     fails 2 "--fields : a name is letters, digits, _, - and . $see" mpiio-view dump atoms.json -r 0 --fields 'a,'
     fails 2 "--fields a: the name is there twice $see" \
         mpiio-view dump atoms.json -r 0 --fields 'a,a'
-    fails 2 "dump: --format xml: expected text, csv or json $see" \
-        mpiio-view dump atoms.json -r 0 --format xml
-    fails 2 "cat: --format: not an option of this subcommand (see mpiio-view cat --help)" \
-        mpiio-view cat atoms.json -r 0 --format csv
+    misused "--format xml: expected text, csv or json" dump atoms.json -r 0 --format xml
+    misused "--format: not an option of this subcommand" cat atoms.json -r 0 --format csv
     rm atoms.dat
     fails 1 "$tmp/atoms.dat: No such file or directory" mpiio-view dump atoms.json -r 0
 }

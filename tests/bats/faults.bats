@@ -9,8 +9,8 @@ load writer
 # All system calls that store data. The length of the runs decides which ones are used.
 stores=pwrite64,pwritev,pwritev2
 
-# mount_dealt BLOCK [BYTES]: mounts x.dat of that many bytes, whose blocks are dealt to two ranks.
-mount_dealt() {
+# mount_runs BLOCK [BYTES]: mounts x.dat of that many bytes, whose blocks are dealt to two ranks.
+mount_runs() {
     make_file x.dat "${2:-0}"
     spec_of "$1" x.dat
     mount_spec x.json
@@ -31,7 +31,7 @@ writes_all() {
 
 @test "faults: EIO and EDQUOT of a store are reported by the write, once; the next write is stored" {
     local error
-    mount_dealt 65536 1000000
+    mount_runs 65536 1000000
     for error in EIO EDQUOT; do
         gives "$error write 0" inject "$stores" "error=$error" writer "$mnt/rank0" stop=300000
         writes_all 300000
@@ -40,7 +40,7 @@ writes_all() {
 
 @test "faults: an error in the middle: the acknowledged part is in the file" {
     local acknowledged
-    mount_dealt 65536 8000000
+    mount_runs 65536 8000000
     run -0 inject "$stores" error=ENOSPC:when=5+ writer "$mnt/rank0" stop=3000000 size=1000000
     [[ $output == "ENOSPC write "* ]]
     acknowledged=${output##* }
@@ -51,7 +51,7 @@ writes_all() {
 
 @test "faults: short runs at the end: the write reports that space or quota is used up" {
     local error
-    mount_dealt 8
+    mount_runs 8
     for error in ENOSPC EDQUOT EIO; do
         gives "$error write 0" inject "fallocate,$stores" "error=$error" writer "$mnt/rank0" stop=300000
         [ "$(stat -c %s "$mnt/rank0")" -eq 0 ]
@@ -60,7 +60,7 @@ writes_all() {
 }
 
 @test "faults: a filesystem without fallocate" {
-    mount_dealt 8
+    mount_runs 8
     gives "done - 300000" inject fallocate error=EOPNOTSUPP writer "$mnt/rank0" stop=300000
     lines_there "$mnt/rank0" 300000
     run inject fallocate error=EOPNOTSUPP fallocate -l 900000 "$mnt/rank1"
@@ -69,7 +69,7 @@ writes_all() {
 }
 
 @test "faults: EIO of the device is reported by fsync or close, to each writer, and again if it fails again" {
-    mount_dealt 512 1000000
+    mount_runs 512 1000000
     gives "EIO fsync 300000" inject fsync,fdatasync,msync,syncfs error=EIO writer "$mnt/rank0" stop=300000
     gives "EIO fsync 300000" inject fsync,fdatasync,msync,syncfs error=EIO writer "$mnt/rank1" stop=300000
     gives "done - 300000" writer "$mnt/rank0" stop=300000
@@ -122,7 +122,7 @@ broken_disk() {
 
 # limited BLOCK: the file may have 1000000 bytes, and rank 0 writes runs until an error.
 limited() {
-    mount_dealt "$1"
+    mount_runs "$1"
     pid=$(daemon_pid)
     as_root prlimit --pid "$pid" --fsize=1000000:
     run -0 writer "$mnt/rank0"
@@ -150,7 +150,7 @@ limited() {
 }
 
 @test "faults: an offset that no file can have gives EFBIG" {
-    mount_dealt 8
+    mount_runs 8
     gives $'EFBIG\nEFBIG' python an_offset_that_no_file_can "$mnt/rank1"
     [ "$(stat -c %s x.dat)" -eq 0 ]
 }
@@ -158,7 +158,7 @@ limited() {
 # Truncates the file again and again while writers write runs of BLOCK bytes.
 truncated_while_writing() {
     local pid cutter
-    mount_dealt "$1" 4000000
+    mount_runs "$1" 4000000
     pid=$(daemon_pid)
     /usr/bin/python3 "$topic" truncated_while_writing x.dat 3>&- &
     cutter=$!
@@ -180,7 +180,7 @@ truncated_while_writing() {
 }
 
 @test "faults: the file is deleted under the mount, which continues with its open file" {
-    mount_dealt 512 1000000
+    mount_runs 512 1000000
     exec 5<>"$mnt/rank0"
     rm x.dat
     writes_all 100000
@@ -199,8 +199,7 @@ file_fd() {
 
 @test "faults: the daemon's own limit of file sizes gives EFBIG, and the daemon survives" {
     local pid
-    blocks_spec 65536
-    mount_spec b.json
+    mount_new blocks 65536
     pid=$(daemon_pid)
     prlimit --pid "$pid" --fsize=70000
     [ "$(error_of 'os.pwrite(os.open(m + "/rank3", os.O_RDWR), b"x" * 8000, 16384)')" = EFBIG ]
@@ -237,8 +236,7 @@ refuse_to_sync() {
 }
 
 @test "faults: an error of fsync is reported, and keeps the mount" {
-    blocks_spec 65536
-    mount_spec b.json
+    mount_new blocks 65536
     inject fsync error=EIO refuse_to_sync
     mpiio-umount "$mnt"
 }
@@ -252,8 +250,7 @@ nothing_to_sync() {
 @test "faults: a file on a filesystem without fsync can be synced and unmounted" {
     local cache
     for cache in through back; do
-        blocks_spec 65536
-        mount_spec b.json -o "cache=$cache"
+        mount_new blocks 65536 -o "cache=$cache"
         untrace=KILL inject fsync,fdatasync error=EINVAL nothing_to_sync
         grep -q 'EINVAL.*INJECTED' strace.log
         run ! is_mounted

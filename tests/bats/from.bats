@@ -181,10 +181,8 @@ LIST
     [[ $stderr == *"mpiio-mount: a.h5: zip: not a view: chunks are filtered (shuffle, deflate)"* ]]
     [ "$(names_in "$mnt")" = "_rank0 _self a.b a.b-2 a_good_one columns empty holes unwritten whole" ]
     [ "$(stat -c %s "$mnt/empty/rank0")" -eq 0 ]
-    fails 2 "a.h5: zip: not a view: chunks are filtered (shuffle, deflate)" \
-        mpiio-view spec --from a.h5 --var zip
-    fails 2 "a.h5: no variable nope (mpiio-view spec --from lists them)" \
-        mpiio-view spec --from a.h5 --var nope
+    no_spec "a.h5: zip: not a view: chunks are filtered (shuffle, deflate)" a.h5 --var zip
+    no_spec "a.h5: no variable nope (mpiio-view spec --from lists them)" a.h5 --var nope
 }
 
 @test "from: a name that needs no change stays, and changed names have numbers" {
@@ -230,28 +228,24 @@ LIST
     done
     py "assert [h5py.File('l.h5')[name][2] for name in '${names[*]}'.split()] == [2] * ${#names[@]}"
     for name in dangling circle circle2 harder to/vv g group to; do
-        fails 2 "l.h5: no variable $name (mpiio-view spec --from lists them)" \
-            mpiio-view spec --from l.h5 --var "$name"
+        no_spec "l.h5: no variable $name (mpiio-view spec --from lists them)" l.h5 --var "$name"
     done
     for name in g/out to/out; do
-        fails 2 "l.h5: $name: not a view: an external link to /x/y in other.h5 (give that file to --from)" \
-            mpiio-view spec --from l.h5 --var "$name"
+        no_spec "l.h5: $name: not a view: an external link to /x/y in other.h5 (give that file to --from)" \
+            l.h5 --var "$name"
     done
 }
 
 @test "from: an array is not divided in an impossible way, nor are records or chunks" {
     ocean
-    fails 2 "DECOMPOSITION:1:1: expected block, cyclic or none, found 'blob'" \
-        mpiio-view spec --from ocean.nc --var temp 'blob'
-    fails 2 "DECOMPOSITION: temp has 3 dimensions, and the decomposition 2" \
-        mpiio-view spec --from ocean.nc --var temp 'block,block on 2x2'
-    fails 2 "DECOMPOSITION: a grid of 4 ranks for 3" \
-        mpiio-view spec --from ocean.nc --var temp -n 3 'none,block,block on 2x2'
-    fails 2 "DECOMPOSITION: only the distribution and the ranks can be said (... on ...)" \
-        mpiio-view spec --from ocean.nc --var time 'block on 2 at 5'
-    fails 2 "ocean.nc: several variables (choose with --var NAME, or take --all)" mpiio-view spec --from ocean.nc none
-    fails 2 "spec: -f: not an option with --from (see mpiio-view spec --help)" \
-        mpiio-view spec --from ocean.nc -f ocean.nc
+    no_spec "DECOMPOSITION:1:1: expected block, cyclic or none, found 'blob'" ocean.nc --var temp 'blob'
+    no_spec "DECOMPOSITION: temp has 3 dimensions, and the decomposition 2" \
+        ocean.nc --var temp 'block,block on 2x2'
+    no_spec "DECOMPOSITION: a grid of 4 ranks for 3" ocean.nc --var temp -n 3 'none,block,block on 2x2'
+    no_spec "DECOMPOSITION: only the distribution and the ranks can be said (... on ...)" \
+        ocean.nc --var time 'block on 2 at 5'
+    no_spec "ocean.nc: which variable? (--var NAME, or --all)" ocean.nc none
+    misused "-f: not an option with --from" spec --from ocean.nc -f ocean.nc
     # A single dimension is divided among the ranks of -n.
     mpiio-view spec --from ocean.nc --var time -n 3 cyclic >time.json
     [ "$(mpiio-view dump time.json -r 2)" = 1.0 ]
@@ -261,12 +255,12 @@ LIST
 with h5py.File("a.h5", "w") as f:
     f.create_dataset("chunks", data=np.zeros((4, 4)), chunks=(2, 4))
     f["plain"] = np.zeros((4, 4))'
-    fails 2 "ocean.nc: time: the decomposition does not fit: 2 blocks of 1 do not cover 3 elements" \
-        mpiio-view spec --from ocean.nc --var time 'block(1) on 2'
-    fails 2 "a.h5: chunks: the decomposition does not fit: 2 blocks of 1 do not cover 4 elements" \
-        mpiio-view spec --from a.h5 --var chunks 'block(1),none on 2'
-    fails 2 "ocean.nc: temp: the decomposition does not fit: 1 blocks of 2 do not cover 3 elements" \
-        mpiio-view spec --from ocean.nc --var temp 'block(2),block,none on 1x2'
+    no_spec "ocean.nc: time: the decomposition does not fit: 2 blocks of 1 do not cover 3 elements" \
+        ocean.nc --var time 'block(1) on 2'
+    no_spec "a.h5: chunks: the decomposition does not fit: 2 blocks of 1 do not cover 4 elements" \
+        a.h5 --var chunks 'block(1),none on 2'
+    no_spec "ocean.nc: temp: the decomposition does not fit: 1 blocks of 2 do not cover 3 elements" \
+        ocean.nc --var temp 'block(2),block,none on 1x2'
     mpiio-view spec --from ocean.nc --var time 'block(2) on 2' >time.json
     [ "$(mpiio-view dump time.json -r 1)" = 1.0 ]
     run -0 --separate-stderr mpiio-view spec --from a.h5 --all 'cyclic,none on 2'
@@ -281,8 +275,8 @@ with netCDF4.Dataset("grid.nc", "w", format="NETCDF3_CLASSIC") as data:
         data.createDimension(name, length)
     data.createVariable("t", "f8", ("y", "x"))[:] = np.arange(48).reshape(8, 6)
     data.createVariable("v", "f8", ("edge", "x"))[:] = 2'
-    fails 2 "grid.nc: v: the decomposition does not fit: 2 blocks of 4 do not cover 9 elements" \
-        mpiio-view spec --from grid.nc --var v 'block(4),none on 2'
+    no_spec "grid.nc: v: the decomposition does not fit: 2 blocks of 4 do not cover 9 elements" \
+        grid.nc --var v 'block(4),none on 2'
     mpiio-mount -o npy --from grid.nc 'block(4),none on 2' "$mnt" 2>err
     [ "$(<err)" = "mpiio-mount: grid.nc: v: the decomposition does not fit: 2 blocks of 4 do not cover 9 elements" ]
     [ "$(ls "$mnt")" = t ]
@@ -311,8 +305,8 @@ open("r.dat", "wb").write(struct.pack("<i", 48) + np.arange(6.0).tobytes() + str
         <(mpiio-view spec --from one.h5 --var a/x block,none -n 2)
     mpiio-view spec --from r.dat --type double >r.json
     [ "$(mpiio-view dump r.json -r 0 | tail -n 1)" = 5.0 ]
-    fails 2 "zip.h5: x: not a view: chunks are filtered (deflate)" mpiio-view spec --from zip.h5 block -n 2
-    fails 2 "none.h5: no variable that can be a view" mpiio-view spec --from none.h5 block -n 2
+    no_spec "zip.h5: x: not a view: chunks are filtered (deflate)" zip.h5 block -n 2
+    no_spec "none.h5: which variable? (--var NAME, or --all)" none.h5 block -n 2
 }
 
 @test "from: damaged files are refused with one line" {
@@ -340,19 +334,21 @@ for path, header in ("ocean.nc", 140), ("a.npy", 128), ("a.h5", 48), ("f.dat", 4
         open("changed", "wb").write(bytes)
         spec("changed", "--all")'
     truncate -s 0 empty
-    fails 2 "empty: not a file that describes itself (netCDF classic, HDF5 and its subfiles, .npy, MITgcm's .meta, FITS, VTK, NRRD, MetaImage, ENVI, BOV, Fortran records)" \
-        mpiio-view spec --from empty
-    fails 2 ".: not a regular file" mpiio-view spec --from .
+    no_spec "empty: not a file that describes itself (netCDF classic, HDF5 and its subfiles, .npy, MITgcm's .meta, FITS, VTK, NRRD, MetaImage, ENVI, BOV, Fortran records)" \
+        empty
+    no_spec ".: not a regular file" .
     head -c 100 ocean.nc >short.nc
-    fails 2 "short.nc: damaged netCDF header at byte 100: the file ends in the header" mpiio-view spec --from short.nc
+    no_spec "short.nc: damaged netCDF header at byte 100: the file ends in the header" short.nc
 }
 
 @test "from: a variable past the end of a truncated file is not a view" {
     py 'np.save("a.npy", np.arange(100.)); np.zeros(23, ">f4").tofile("m.data")'
     echo "nDims = [ 1 ]; dimList = [ 24, 1, 24 ]; dataprec = [ 'float32' ];" >m.meta
-    fails 2 "m.meta: m: not a view: m.data is truncated: 92 bytes of at least 96 (truncate -s adds zeros)" mpiio-view spec --from m.meta --var m
+    no_spec "m.meta: m: not a view: m.data is truncated: 92 bytes of at least 96 (truncate -s adds zeros)" \
+        m.meta --var m
     truncate -s -1 a.npy
-    fails 2 "a.npy: a: not a view: the file is truncated: 927 bytes of at least 928 (truncate -s adds zeros)" mpiio-view spec --from a.npy --var a
+    no_spec "a.npy: a: not a view: the file is truncated: 927 bytes of at least 928 (truncate -s adds zeros)" \
+        a.npy --var a
 }
 
 @test "from: netCDF variables of a truncated file end in zeros, as the library reads them" {
@@ -438,7 +434,7 @@ for name, part in zip(("ETAN", "_whole"), array):
 for name in "TU":
     tile = np.fromfile(f"run/{name}.0000000010.004.001.data", ">f4").reshape(2, 2, 2)
     assert (tile[1, 1] == -7).all() and (tile[0] >= 0).all() and (tile[1, 0] >= 0).all()'
-    fails 2 "T.0000000010: No such file or directory" mpiio-view spec --from T.0000000010
+    no_spec "T.0000000010: No such file or directory" T.0000000010
 }
 
 @test "from: MITgcm's tiles that do not fit together are refused" {
@@ -459,21 +455,17 @@ for name in "TU":
     sed -i 's/ 6,    4,    6/ 6,    3,    6/' $tile.meta
     fails 1 "$tmp/$tile.meta: its header is not the one that the spec was made from (mpiio-view spec --from makes a new spec)" \
         mpiio-view cat s.json -v ETAN -r 0
-    fails 2 "./$tile.meta: its values overlap those of ./T.0000000010.001.001.meta" \
-        mpiio-view spec --from ./T.0000000010
+    no_spec "./$tile.meta: its values overlap those of ./T.0000000010.001.001.meta" ./T.0000000010
     sed 's/ 6,    4,    6/ 7,    4,    6/' good >$tile.meta
-    fails 2 "$tile.meta: its array is not that of T.0000000010.001.001.meta" \
-        mpiio-view spec --from T.0000000010
+    no_spec "$tile.meta: its array is not that of T.0000000010.001.001.meta" T.0000000010
     sed 's/ETAN/ETA /' good >$tile.meta
-    fails 2 "$tile.meta: its array is not that of T.0000000010.001.001.meta" \
-        mpiio-view spec --from T.0000000010
+    no_spec "$tile.meta: its array is not that of T.0000000010.001.001.meta" T.0000000010
     echo 'dimList' >$tile.meta
     run -2 mpiio-view spec --from T.0000000010
     [[ $output == "mpiio-view: $tile.meta: damaged .meta file at byte "* ]]
     [ ${#lines[@]} -eq 1 ]
     rm $tile.meta
-    fails 2 "T.0000000010: tiles are missing: the 2 that exist have 36 of 48 values" \
-        mpiio-view spec --from T.0000000010 --all
+    no_spec "T.0000000010: tiles are missing: the 2 that exist have 36 of 48 values" T.0000000010 --all
 }
 
 @test "from: a mount with an engine, and a spec from a pipe" {

@@ -17,8 +17,7 @@ END
 }
 
 @test "grants: calls without a grant go to the mount, and the count says why" {
-    scatter_spec
-    mount_spec s.json
+    mount_new scatter
     under bash -c "printf abc >>$mnt/rank0" || true
     under dd if=/dev/zero of="$mnt/rank0" bs=8 count=1 oflag=append conv=notrunc status=none
     grep -q 'not granted: the flags of open' counts
@@ -47,8 +46,7 @@ END
 }
 
 @test "grants: a program that has opened another file of the mount gets them, too" {
-    scatter_spec
-    mount_spec s.json
+    mount_new scatter
     under cat "$mnt/.mpiio/stats.json" "$mnt/rank0" | tail -c 8 | cmp - <(tail -c 8 "$mnt/rank0")
     served 1
 }
@@ -68,16 +66,14 @@ END
 
 @test "grants: a write in progress when its grant is revoked is seen" {
     make_file x.dat 8388608
-    dealt x.dat 2 16 >x.json
-    mount_spec x.json
+    mount_dealt x.dat 2 16
     /usr/bin/python3 "$topic" reader_2 "$mnt/rank0" 2>>counts
     [ "$(counted granted)" -gt 100 ]
     [ "$(counted taken_back)" -gt 0 ]
 }
 
 @test "grants: a reader under mpiio-run sees stores through a mapping" {
-    scatter_spec
-    mount_spec s.json
+    mount_new scatter
     /usr/bin/python3 "$topic" stores "$mnt/rank1" 2>>counts
     [ "$(counted reads)" -eq 1 ]
     [ "$(counted taken_back)" -eq 100 ]
@@ -85,8 +81,7 @@ END
 
 @test "grants: a program that has mapped a slice past its end sees bytes that granted writes add there" {
     : >e.dat
-    dealt e.dat 2 512 >e.json
-    mount_spec e.json
+    mount_dealt e.dat 2 512
     # The first look revokes the grant. If the program only looks at the last write, all writes have
     # used the grant.
     for when in each end; do
@@ -100,8 +95,7 @@ END
 @test "grants: a writer queries the size only while a program without a grant has the slice open" {
     counts_requests
     : >e.dat
-    dealt e.dat 2 512 >e.json
-    mount_spec e.json
+    mount_dealt e.dat 2 512
     under /usr/bin/python3 "$topic" a_writer_asks_for_the_size "$mnt"
     served 1
     [ "$(stat_of requests.write)" -eq 0 ]
@@ -124,8 +118,7 @@ END
 @test "grants: threads at once, and their children" {
     local seed=$RANDOM round
     make_file x.dat 1000000
-    dealt x.dat 4 40 >x.json
-    mount_spec x.json
+    mount_dealt x.dat 4 40
     echo "seed $seed"
     under "$MPIIO_BUILD/tests/run/run-threads" "$seed" "$mnt/rank0"
     [ "$(counted writes)" -gt 100 ]
@@ -141,8 +134,7 @@ END
 }
 
 @test "grants: SIGKILL to the program loses nothing that was acknowledged" {
-    scatter_spec
-    mount_spec s.json
+    mount_new scatter
     for _ in 1 2 3; do
         mpiio-run /usr/bin/python3 "$topic" endless "$mnt/rank2" >told &
         program=$!
@@ -157,8 +149,7 @@ END
 }
 
 @test "grants: if the daemon is killed, calls fail as without mpiio-run" {
-    scatter_spec
-    mount_spec s.json
+    mount_new scatter
     under /usr/bin/python3 "$topic" dead "$mnt/rank0" "$(daemon_pid)"
     [ "$(counted granted)" -eq 1 ]
     [ "$(counted writes)" -eq 1 ]
@@ -166,8 +157,7 @@ END
 }
 
 @test "grants: a program gets no permission by asking for a grant" {
-    scatter_spec
-    mount_spec s.json
+    mount_new scatter
     /usr/bin/python3 "$topic" a_program_gets_no_right "$mnt" "$(daemon_pid)"
     # A file that may only be read stays read-only through a mount of another user.
     mpiio-umount "$mnt"
@@ -220,8 +210,7 @@ all_told() {
 
 @test "grants: if there are too many grants, other calls go to the mount" {
     make_file m.dat 50000
-    dealt m.dat 5000 10 >m.json
-    mount_spec m.json
+    mount_dealt m.dat 5000 10
     # In processes with 420 slices each, because the limit of open files may be a usual one.
     under /usr/bin/python3 "$topic" many_programs "$mnt"
     await all_told
@@ -233,8 +222,7 @@ all_told() {
 }
 
 @test "grants: appends go to the end, by fdopen and by a flag that a child process sets" {
-    scatter_spec
-    mount_spec s.json
+    mount_new scatter
     local how
     for how in fork spawn vfork; do
         rm -f counts

@@ -295,6 +295,15 @@ mount_new() {
     mount_spec "${kind:0:1}.json" "$@"
 }
 
+# mount_dealt FILE RANKS BLOCK [OPTION...]: makes a spec by dealt, named as the file, and mounts it at
+# $mnt with options of mpiio-mount.
+mount_dealt() {
+    local spec=${1##*/}
+    spec=${spec%.*}.json
+    dealt "$1" "$2" "$3" >"$spec"
+    mount_spec "$spec" "${@:4}"
+}
+
 # small_disk MIB: mounts a disk of this size at disk.
 small_disk() {
     truncate -s "${1}M" disk.img
@@ -330,6 +339,16 @@ complains() {
 # fails STATUS MESSAGE COMMAND...: mpiio-view must complain in this way.
 fails() {
     complains "$1" "mpiio-view: $2" "${@:3}"
+}
+
+# misused MESSAGE SUBCOMMAND ARGUMENT...: this subcommand of mpiio-view must report wrong usage.
+misused() {
+    fails 2 "$2: $1 (see mpiio-view $2 --help)" mpiio-view "${@:2}"
+}
+
+# no_spec MESSAGE FILE ARGUMENT...: mpiio-view spec --from FILE must complain in this way.
+no_spec() {
+    fails 2 "$1" mpiio-view spec --from "${@:2}"
 }
 
 # empty FILE: prints the findings of a test in this file, and fails if there are any.

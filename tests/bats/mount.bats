@@ -53,8 +53,7 @@ own_spec() {
 }
 
 @test "mount: has its own type in the table of mounts, with the spec's name" {
-    scatter_spec
-    mount_spec s.json
+    mount_new scatter
     [ "$(findmnt -n -o FSTYPE "$mnt")" = fuse.mpiio ]
 }
 
@@ -91,8 +90,7 @@ own_spec() {
 }
 
 @test "mount: with -o ro, opening a slice for writing gives EROFS" {
-    scatter_spec
-    mount_spec s.json -o ro
+    mount_new scatter -o ro
     run -1 bash -c "echo x >'$mnt/rank0'"
     [[ $output == *"Read-only file system"* ]]
     run -1 bash -c "echo x >>'$mnt/rank0'"

@@ -150,8 +150,7 @@ END
 
 @test "pool: it is off if requested, in atomic mode, and on one node" {
     make_file x.dat 9000000
-    dealt x.dat 2 8 >x.json
-    mount_spec x.json
+    mount_dealt x.dat 2 8
     [ "$(stat_of pool)" = null ]
     mpiio-umount "$mnt"
     mount_spec x.json -o pool=off

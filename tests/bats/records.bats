@@ -63,8 +63,8 @@ file.close()'
         $'record2\t-\t0\tnot a view: damaged at byte 264: the marker says 8000 bytes, the file has 7728' ]
     [ "$(mpiio-view spec --from short | head -n 1)" = $'record1\tbyte\t256' ]
     mpiio-view spec --from short --var record1 | mpiio-view cat /dev/stdin -r 0 | cmp - <(tail -c +5 plain | head -c 256)
-    fails 2 "short: record2: not a view: damaged at byte 264: the marker says 8000 bytes, the file has 7728" \
-        mpiio-view spec --from short --var record2
+    no_spec "short: record2: not a view: damaged at byte 264: the marker says 8000 bytes, the file has 7728" \
+        short --var record2
     head -c 266 plain >short
     [ "$(mpiio-view spec --from short | tail -n 1)" = $'record2\t-\t0\tnot a view: damaged at byte 264: the file ends in a record' ]
     cp plain bad
@@ -76,15 +76,16 @@ file.close()'
     mpiio-view spec --from bad | grep -q $'^record2\t-\t.*not a view: damaged at byte '
     # A file of zeros, and wrong variables and types.
     head -c 4000 /dev/zero >zeros
-    fails 2 "zeros: not a file that describes itself (netCDF classic, HDF5 and its subfiles, .npy, MITgcm's .meta, FITS, VTK, NRRD, MetaImage, ENVI, BOV, Fortran records)" \
-        mpiio-view spec --from zeros
-    fails 2 "plain: record1 has 256 bytes, record2 has 8000: rows must have the same length" \
-        mpiio-view spec --from plain --var record1-2
-    fails 2 "plain: no variable record4-99 (mpiio-view spec --from lists them)" mpiio-view spec --from plain --var record4-99
-    fails 2 "--type: record11: 7 bytes are not a multiple of the size of double" mpiio-view spec --from plain --var record11 --type double
-    fails 2 "--type: \"dubble\": expected a basic type, such as double, and a shape, such as 100x3 or *x3" \
-        mpiio-view spec --from plain --var record2 --type dubble
-    fails 2 "--type: \"3xx\": expected a shape, such as 100x3 or *x3" mpiio-view spec --from plain --var record2 --type 'double 3xx'
-    fails 2 "--type: record2: 3x7 is not the shape of 1000 of double" mpiio-view spec --from plain --var record2 --type 'double 3x7'
-    fails 2 "plain: several variables (choose with --var NAME, or take --all)" mpiio-view spec --from plain --type double
+    no_spec "zeros: not a file that describes itself (netCDF classic, HDF5 and its subfiles, .npy, MITgcm's .meta, FITS, VTK, NRRD, MetaImage, ENVI, BOV, Fortran records)" \
+        zeros
+    no_spec "plain: record1 has 256 bytes, record2 has 8000: rows must have the same length" \
+        plain --var record1-2
+    no_spec "plain: no variable record4-99 (mpiio-view spec --from lists them)" plain --var record4-99
+    no_spec "--type: record11: 7 bytes are not a multiple of the size of double" \
+        plain --var record11 --type double
+    no_spec "--type: \"dubble\": expected a basic type, such as double, and a shape, such as 100x3 or *x3" \
+        plain --var record2 --type dubble
+    no_spec "--type: \"3xx\": expected a shape, such as 100x3 or *x3" plain --var record2 --type 'double 3xx'
+    no_spec "--type: record2: 3x7 is not the shape of 1000 of double" plain --var record2 --type 'double 3x7'
+    no_spec "plain: which variable? (--var NAME, or --all)" plain --type double
 }

@@ -207,8 +207,7 @@ room_comes_and_goes() {
 
 @test "room: a full disk gives ENOSPC at the write, and later space saves the rest" {
     ram_disk 4m
-    dealt disk/f.dat 2 8 >f.json
-    mount_spec f.json -o create
+    mount_dealt disk/f.dat 2 8 -o create
     head -c 1m /dev/urandom >disk/ballast
     /usr/bin/python3 "$topic" a_full_disk_is_enospc "$mnt/rank1"
     mpiio-umount "$mnt"
@@ -216,8 +215,7 @@ room_comes_and_goes() {
 
 @test "room: unmounting reports what the kernel could not store (unique), -f gives it up" {
     ram_disk 1m
-    dealt disk/f.dat 2 8 >f.json
-    mount_spec f.json -o create,unique
+    mount_dealt disk/f.dat 2 8 -o create,unique
     dd if=/dev/zero of="$mnt/rank0" bs=64k count=32 conv=notrunc,fsync 2>err || true
     grep -q 'No space left' err
     run -1 mpiio-umount "$mnt"

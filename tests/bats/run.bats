@@ -100,8 +100,7 @@ load under
 
 @test "run: a program keeps its own SIGBUS handler, and truncation raises no signal" {
     make_file x.dat 8388608
-    dealt x.dat 2 8 >x.json
-    mount_spec x.json
+    mount_dealt x.dat 2 8
     under /usr/bin/python3 "$topic" bus "$mnt/rank0"
     served 1
 }
@@ -184,11 +183,9 @@ TEXT
 
 @test "run: the command's status, options and messages" {
     run -3 mpiio-run -- sh -c 'exit 3'
-    run -127 mpiio-run ./nothing
-    [ "$output" = "mpiio-run: ./nothing: No such file or directory" ]
+    complains 127 "mpiio-run: ./nothing: No such file or directory" mpiio-run ./nothing
     run -126 mpiio-run "$tmp"
-    run -2 mpiio-run
-    [ "$output" = "mpiio-run: COMMAND is missing (see mpiio-run --help)" ]
+    complains 2 "mpiio-run: COMMAND is missing (see mpiio-run --help)" mpiio-run
     run -2 mpiio-run --nothing true
     run -0 mpiio-run --version
     [[ $output == "mpiio-run "* ]]
@@ -219,8 +216,7 @@ TEXT
 # way NAME: runs run-ways NAME on rank 0 of x.dat, without mpiio-run and under it.
 way() {
     make_file x.dat 8388608
-    dealt x.dat 2 16 >x.json
-    mount_spec x.json
+    mount_dealt x.dat 2 16
     timeout -s KILL 300 "$MPIIO_BUILD/tests/run/run-ways" "$1" "$mnt/rank0" x.dat
     make_file x.dat 8388608
     under timeout -s KILL 300 "$MPIIO_BUILD/tests/run/run-ways" "$1" "$mnt/rank0" x.dat
@@ -253,8 +249,7 @@ way() {
 
 @test "run: rev and ul read streams of wide characters" {
     seq 400 | tr '\n' ' ' | fold -s >s.dat
-    dealt s.dat 1 512 >s.json
-    mount_spec s.json
+    mount_dealt s.dat 1 512
     under rev "$mnt/rank0" | cmp - <(rev s.dat)
     TERM=dumb under ul "$mnt/rank0" | cmp - <(TERM=dumb ul s.dat)
 }

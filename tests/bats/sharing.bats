@@ -23,8 +23,7 @@ load helper
 @test "sharing: plain writers and slice writers of interleaved bytes lose nothing" {
     local count=${MPIIO_TEST_UPDATES:-20000}
     make_file w.dat 262144
-    dealt w.dat 4 8 >w.json
-    mount_spec w.json
+    mount_dealt w.dat 4 8
     limit=500 python posix_writers_and_slice_writers "$mnt" "$count"
 }
 

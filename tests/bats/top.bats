@@ -29,8 +29,8 @@ load helper
     [ "${row[4]}" != 0 ]
     cat "$mnt/rank0" >/dev/null
     ln -s elsewhere mpiio.prom
-    run -1 mpiio-view top --prometheus -o mpiio.prom "$mnt"
-    [ "$output" = "mpiio-view: mpiio.prom: is there already, and not a regular file" ]
+    fails 1 "mpiio.prom: is there already, and not a regular file" \
+        mpiio-view top --prometheus -o mpiio.prom "$mnt"
     rm mpiio.prom
     echo old >mpiio.prom
     run -0 mpiio-view top --prometheus -o mpiio.prom "$mnt"
@@ -41,8 +41,7 @@ load helper
     echo old >small/mpiio.prom
     mountpoint -q small
     head -c 1M /dev/zero >small/filler 2>/dev/null || true
-    run -1 mpiio-view top --prometheus -o small/mpiio.prom "$mnt"
-    [ "$output" = "mpiio-view: small/mpiio.prom: No space left on device" ]
+    fails 1 "small/mpiio.prom: No space left on device" mpiio-view top --prometheus -o small/mpiio.prom "$mnt"
     [ "$(cat small/mpiio.prom)" = old ]
     [ "$(find small -type f | sort | xargs -n 1 basename | xargs)" = "filler mpiio.prom" ]
 }
@@ -130,17 +129,12 @@ hostile_top() {
 }
 
 @test "top: a path that is not a mount, and wrong usage" {
-    run -1 mpiio-view top "$mnt"
-    [ "$output" = "mpiio-view: $mnt: no mount of mpiio-mount" ]
+    fails 1 "$mnt: no mount of mpiio-mount" mpiio-view top "$mnt"
     run -1 mpiio-view top nowhere
-    run -2 mpiio-view top -d 0
-    [ "$output" = "mpiio-view: top: -d 0: expected seconds, 0.1 .. 86400 (see mpiio-view top --help)" ]
-    run -2 mpiio-view top -c 99999999999999999999
-    [ "$output" = "mpiio-view: top: -c 99999999999999999999: expected a number of tables (see mpiio-view top --help)" ]
-    run -2 mpiio-view top --count
-    [ "$output" = "mpiio-view: top: --count: the value is missing (see mpiio-view top --help)" ]
+    misused "-d 0: expected seconds, 0.1 .. 86400" top -d 0
+    misused "-c 99999999999999999999: expected a number of tables" top -c 99999999999999999999
+    misused "--count: the value is missing" top --count
     run -2 mpiio-view top -o file
-    run -2 mpiio-view top --bogus
-    [ "$output" = "mpiio-view: top: --bogus: no such option (see mpiio-view top --help)" ]
+    misused "--bogus: no such option" top --bogus
     run -0 mpiio-view top --help
 }

@@ -359,10 +359,9 @@ END
     done
     run -2 mpiio-fused --engine-fd x t.json "$mnt"
     run -1 mpiio-fused --engine-fd 77 t.json "$mnt"
-    run -1 mpiio-fused t.json nowhere
-    [ "$output" = "mpiio-fused: nowhere: No such file or directory (create the folder first)" ]
-    run -1 mpiio-fused t.json t.dat
-    [ "$output" = "mpiio-fused: t.dat: Not a directory" ]
+    complains 1 "mpiio-fused: nowhere: No such file or directory (create the folder first)" \
+        mpiio-fused t.json nowhere
+    complains 1 "mpiio-fused: t.dat: Not a directory" mpiio-fused t.json t.dat
     run -1 mpiio-fused --name=mpiio-mount -f gone t.json "$mnt"
     [[ $output == "mpiio-mount: "*"gone: No such file or directory (create it with -o create, or name another with -f)" ]]
     run -1 mpiio-fused -f /dev/null t.json "$mnt"
@@ -382,8 +381,7 @@ END
 # listed RANKS: mounts slices of a double each, one for each rank.
 listed() {
     truncate -s $(($1 * 8)) l.dat
-    dealt l.dat "$1" 8 >l.json
-    mount_spec l.json
+    mount_dealt l.dat "$1" 8
 }
 
 # Lists all of them with few single requests. (The kernel requests single slices at the beginning,

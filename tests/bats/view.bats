@@ -48,31 +48,22 @@ slice() {
     strided_spec
     fails 2 "a subcommand is missing (see mpiio-view --help)" mpiio-view
     fails 2 "chek: no such subcommand (see mpiio-view --help)" mpiio-view chek f.json
-    fails 2 "map: SPEC is missing (see mpiio-view map --help)" mpiio-view map -r 0
-    fails 2 "map: -r RANK is missing (see mpiio-view map --help)" mpiio-view map f.json
-    fails 2 "owner: DISP is missing (see mpiio-view owner --help)" mpiio-view owner f.json
-    fails 2 "check: x: one argument too many (see mpiio-view check --help)" \
-        mpiio-view check f.json x
-    fails 2 "cat: -x: no such option (see mpiio-view cat --help)" mpiio-view cat -x f.json
-    fails 2 "cat: --frob=1: no such option (see mpiio-view cat --help)" \
-        mpiio-view cat --frob=1 f.json
-    fails 2 "cat: -r: the value is missing (see mpiio-view cat --help)" mpiio-view cat f.json -r
-    fails 2 "check: -r: not an option of this subcommand (see mpiio-view check --help)" \
-        mpiio-view check f.json -r 0
-    fails 2 "check: --rank: not an option of this subcommand (see mpiio-view check --help)" \
-        mpiio-view check f.json --rank 3
-    fails 2 "check: --svg: not an option of this subcommand (see mpiio-view check --help)" \
-        mpiio-view check f.json --svg=x
-    fails 2 "cat: --ran: no such option (see mpiio-view cat --help)" mpiio-view cat f.json --ran 3
-    fails 2 "cat: -r two: expected the number of a rank (see mpiio-view cat --help)" \
-        mpiio-view cat f.json -r two
+    misused "SPEC is missing" map -r 0
+    misused "-r RANK is missing" map f.json
+    misused "DISP is missing" owner f.json
+    misused "x: one argument too many" check f.json x
+    misused "-x: no such option" cat -x f.json
+    misused "--frob=1: no such option" cat --frob=1 f.json
+    misused "-r: the value is missing" cat f.json -r
+    misused "-r: not an option of this subcommand" check f.json -r 0
+    misused "--rank: not an option of this subcommand" check f.json --rank 3
+    misused "--svg: not an option of this subcommand" check f.json --svg=x
+    misused "--ran: no such option" cat f.json --ran 3
+    misused "-r two: expected the number of a rank" cat f.json -r two
     fails 2 "-r 4: the ranks are 0 .. 3" mpiio-view cat f.json -r 4
-    fails 2 "cat: -n 0: expected a number of ranks, 1 .. 2147483647 (see mpiio-view cat --help)" \
-        mpiio-view cat f.json -r 0 -n 0
-    fails 2 "map: --offset 5q: expected a number of bytes, such as 4096, 4k, 1M (see mpiio-view map --help)" \
-        mpiio-view map f.json -r 0 --offset 5q
-    fails 2 "map: --length 9000000T: more than 2^63-1 bytes (see mpiio-view map --help)" \
-        mpiio-view map f.json -r 0 --length 9000000T
+    misused "-n 0: expected a number of ranks, 1 .. 2147483647" cat f.json -r 0 -n 0
+    misused "--offset 5q: expected a number of bytes, such as 4096, 4k, 1M" map f.json -r 0 --offset 5q
+    misused "--length 9000000T: more than 2^63-1 bytes" map f.json -r 0 --length 9000000T
 }
 
 @test "view: an invalid spec gives exit status 2, with the position" {
