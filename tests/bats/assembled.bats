@@ -218,7 +218,7 @@ END
     tiles
     for how in through back; do
         mpiio-mount -o "pool=16M,cache=$how,flush_interval=0" s.json "$mnt"
-        /usr/bin/python3 "$topic" pool_shows_what_is_written "$mnt" 3>&-
+        /usr/bin/python3 "$call" pool_shows_what_is_written "$mnt" 3>&-
         mpiio-umount "$mnt"
     done
     nothing_left

@@ -292,7 +292,7 @@ deletes when it closes them (MPI_MODE_DELETE_ON_CLOSE)" ]
     local launcher=mpiexec.openmpi
     ldd /usr/lib/python3/dist-packages/mpi4py/MPI.*.so | grep -q 'libmpi\.so' || launcher=mpiexec.mpich
     complains 0 "mpiio-view: wrote $tmp/data.view.json: 4 ranks, 1 view" \
-        mpiio-view capture $launcher -n 4 /usr/bin/python3 "$topic" darray data 3>&-
+        mpiio-view capture $launcher -n 4 /usr/bin/python3 "$call" darray data 3>&-
     slices_are_pieces 4 data.view.json
     mv data.view.json python.json
     run -3 seen mpich 4 kinds darray data

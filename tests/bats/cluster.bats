@@ -38,7 +38,7 @@ sent() {
     local processes process before
     mount_on 4 -o flush_interval=0
     before=$(sent)
-    /usr/bin/python3 "$topic" interleaved_slices_on_four_hosts
+    /usr/bin/python3 "$call" interleaved_slices_on_four_hosts
     [ "$(total dirty_bytes)" -eq $((4 << 20)) ]
     [ "$(total stored_bytes)" -eq $((4 << 20)) ]
     # Four nodes write 4 MiB, whose home is one of them, so they are stored as one run.
@@ -58,7 +58,7 @@ sent() {
 
 @test "cluster: what is closed or synced on one host is seen by an open or sync on another" {
     mount_on 2
-    /usr/bin/python3 "$topic" what_is_closed_or_synced
+    /usr/bin/python3 "$call" what_is_closed_or_synced
     umount_hosts
 }
 
@@ -125,7 +125,7 @@ END
     spec_of 3 1048576 disk/x.dat
     fallocate -l 14M disk/ballast
     mount_hosts x.json -o flush_interval=0
-    /usr/bin/python3 "$topic" a_full_disk_in_a_flush
+    /usr/bin/python3 "$call" a_full_disk_in_a_flush
     umount_hosts 1
     as_root umount disk
 }

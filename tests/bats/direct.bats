@@ -27,13 +27,13 @@ END
     cmp "$mnt/rank0" rank0
     [ "$(stat_of prefetched)" -gt 100 ]
     tail -c 100000 "$mnt/rank1" | cmp - <(tail -c 100000 rank1)
-    /usr/bin/python3 "$topic" random_reads "$mnt/rank1" "$RANDOM"
+    /usr/bin/python3 "$call" random_reads "$mnt/rank1" "$RANDOM"
 }
 
 @test "direct: the next read sees a write through the mount, whatever was read ahead" {
     direct_spec
     mount_spec d.json -o direct
-    /usr/bin/python3 "$topic" a_write_through_the_mount "$mnt" "$RANDOM" rank0
+    /usr/bin/python3 "$call" a_write_through_the_mount "$mnt" "$RANDOM" rank0
     [ "$(stat_of prefetched)" -gt 50 ]
 }
 
@@ -48,26 +48,26 @@ zarr_spec() {
     zarr_spec
     mount_spec s.json -o direct,zarr
     cmp "$mnt/zarr/rows/0.1" rank1
-    /usr/bin/python3 "$topic" a_write_through_the_mount "$mnt" "$RANDOM" zarr/rows/0.0
+    /usr/bin/python3 "$call" a_write_through_the_mount "$mnt" "$RANDOM" zarr/rows/0.0
     [ "$(stat_of prefetched)" -gt 50 ]
 }
 
 @test "direct: nothing is read ahead in atomic mode, also for files that were open before" {
     zarr_spec
     mount_spec s.json -o direct,zarr
-    /usr/bin/python3 "$topic" atomic_mode_ends_reading_ahead "$mnt"
+    /usr/bin/python3 "$call" atomic_mode_ends_reading_ahead "$mnt"
 }
 
 @test "direct: fsync and the next open show others' writes; the end moves" {
     direct_spec
     mount_spec d.json -o direct
-    /usr/bin/python3 "$topic" others_writes_are_seen_after_fsync "$mnt/rank0"
+    /usr/bin/python3 "$call" others_writes_are_seen_after_fsync "$mnt/rank0"
 }
 
 @test "direct: slices can be mapped, and stores through mappings reach the file" {
     direct_spec
     mount_spec d.json -o direct
-    /usr/bin/python3 "$topic" slices_can_be_mapped "$mnt/rank0"
+    /usr/bin/python3 "$call" slices_can_be_mapped "$mnt/rank0"
     mpiio-umount "$mnt"
     mpiio-view cat d.json -r 0 | cmp - rank0
 }
@@ -82,7 +82,7 @@ zarr_spec() {
 END
     for options in direct direct,atomic; do
         mount_spec views.json -o $options
-        /usr/bin/python3 "$topic" a_mapping_shows_what_another_view_writes "$mnt"
+        /usr/bin/python3 "$call" a_mapping_shows_what_another_view_writes "$mnt"
         mpiio-umount "$mnt"
     done
 }

@@ -146,7 +146,7 @@ reads_nothing() {
         mpiio-umount m1
     done
     two_mounts 1024 rw
-    under /usr/bin/python3 "$topic" programs_under_mpiio_run_write_beside
+    under /usr/bin/python3 "$call" programs_under_mpiio_run_write_beside
     [ "$(counted writes)" -eq 40 ]
     [ "$(counted reads)" -ge 120 ]
 }

@@ -57,7 +57,7 @@ umount_distributed() {
             wait "${writers[1]}"
             wait "$foreign"
             umount_distributed
-            /usr/bin/python3 "$topic" two_hosts_and_a_foreign_client "$store" "$run"
+            /usr/bin/python3 "$call" two_hosts_and_a_foreign_client "$store" "$run"
         done
     done
 }

@@ -53,7 +53,7 @@ figure() {
     local i
     cd "$tmp"
     for i in 1 2 3 4 5 6 7 8; do
-        /usr/bin/python3 "$topic" random_views_say_what_the_map "$i" >r.json
+        /usr/bin/python3 "$call" random_views_say_what_the_map "$i" >r.json
         cat r.json
         owners 3 0 r.json --window 150
         owners 3 0 r.json --offset 4 --window 90 --width 30
@@ -118,11 +118,11 @@ figure() {
 @test "draw: figures: darray; overlaps are striped in their owners' colours" {
     cd "$tmp"
     figure "$top/tests/draw/cyclic.json"
-    /usr/bin/python3 "$topic" distributed
+    /usr/bin/python3 "$call" distributed
     figure "$top/tests/draw/fortran.json"
-    /usr/bin/python3 "$topic" fortran
+    /usr/bin/python3 "$call" fortran
     figure "$top/tests/draw/halo.json"
-    /usr/bin/python3 "$topic" overlapping
+    /usr/bin/python3 "$call" overlapping
 }
 
 @test "draw: figures: all specs render, also with names that XML does not allow" {

@@ -9,23 +9,23 @@ load helper
     python all_types
     mpiio-view dump all.json -r 0 >all.txt
     [ "$(wc -l <all.txt)" -eq 300 ]
-    /usr/bin/python3 "$topic" every_basic_type_as_text_reads >got
+    /usr/bin/python3 "$call" every_basic_type_as_text_reads >got
     cmp got all.native
     mpiio-view dump all.json -r 0 --format csv >all.csv
-    /usr/bin/python3 "$topic" every_basic_type_as_csv_reads >got
+    /usr/bin/python3 "$call" every_basic_type_as_csv_reads >got
     cmp got all.native
-    names=$(/usr/bin/python3 "$topic" names)
+    names=$(/usr/bin/python3 "$call" names)
     mpiio-view dump all.json -r 0 --format json >arrays.json
     mpiio-view dump all.json -r 0 --format json --fields "$names" >objects.json
     jq -e 'length == 300' arrays.json
     for file in arrays objects; do
-        /usr/bin/python3 "$topic" every_basic_type_as_json_reads "$file.json" >got
+        /usr/bin/python3 "$call" every_basic_type_as_json_reads "$file.json" >got
         cmp got all.native
     done
 }
 
 @test "dump: real numbers are the shortest that read back, as in python" {
-    /usr/bin/python3 "$topic" real_numbers_are_the_shortest
+    /usr/bin/python3 "$call" real_numbers_are_the_shortest
     mpiio-view dump d.json -r 0 | cmp - expected
     (
         echo f0
@@ -36,7 +36,7 @@ load helper
 # atoms: makes a file of five records: an id, a tag of 4 characters, a position of three doubles, a
 # key of 3 bytes.
 atoms() {
-    /usr/bin/python3 "$topic" atoms
+    /usr/bin/python3 "$call" atoms
     one_view atoms.dat 1 '{ "etype": { "type": "resized", "lb": 0, "extent": 40,
                      "oldtype": { "type": "struct", "types": ["int", "char", "double", "byte"],
                                   "blocklengths": [1, 4, 3, 3],
@@ -58,7 +58,7 @@ id,tag,at[0],at[1],at[2],key
 4,"Xe\000\000",4.0,-4.0,2.0,04ff10
 END
     mpiio-view dump atoms.json -r 0 --fields 'id,tag[4],x,y,z,key[3]' --format json >out.json
-    /usr/bin/python3 "$topic" names_of_fields
+    /usr/bin/python3 "$call" names_of_fields
     mpiio-view dump atoms.json -r 0 --fields 'id,tag[1],t[3],at[3],key[3]' --format json |
         jq -e '.[1].tag == "H" and .[1].t == "e\u0000\u0000" and .[1].at == [1, -1, 0.5]'
 }
@@ -113,7 +113,7 @@ END
 END
     mpiio-view dump f.json -r 0 >line
     [ "$(wc -l <line)" -eq 1 ]
-    /usr/bin/python3 "$topic" an_etype_of_a_million_values
+    /usr/bin/python3 "$call" an_etype_of_a_million_values
 }
 
 @test "dump: ends quietly if its reader exits, but not if a device is full" {

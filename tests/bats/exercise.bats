@@ -90,7 +90,7 @@ ragged='{ "disp": "5 + rank * 20", "etype": "byte", "filetype": { "type": "resiz
     mount_spec x.json
     exercise --etype=18 --dump=model "$mnt"/rank{0,1}
     mpiio-umount "$mnt"
-    /usr/bin/python3 "$topic" values_in_another_byte_order
+    /usr/bin/python3 "$call" values_in_another_byte_order
 }
 
 @test "exercise: ragged runs, and bytes that belong to no rank" {

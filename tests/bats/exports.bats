@@ -23,12 +23,12 @@ END
     local seed
     # MPIIO_EXPORTS: other seeds, by hand.
     for seed in ${MPIIO_EXPORTS:-1}; do
-        python random "$seed" 45 1 3 8 12
+        python compare_random "$seed" 45 1 3 8 12
     done
 }
 
 @test "exports: every basic type, in both byte orders and in external32" {
-    python basics
+    python compare_basics
 }
 
 @test "exports: the names in the folders; nothing changes the files" {
@@ -105,7 +105,7 @@ END
         here=m$((value % 2)) there=m$(((value + 1) % 2))
         py "open('$here/rank0', 'r+b').write(struct.pack('d', $value))"
         sum=$((sum + 1)) # the first element was value - 1
-        [ "$(python sum "$there/zarr" temp)" -eq "$sum" ]
+        [ "$(python sum_of "$there/zarr" temp)" -eq "$sum" ]
         ncdump -v temp "$there/whole.nc" | tr -d ' \n' | grep -qF "temp=$value,1,2,"
     done
     stop_nodes
@@ -128,7 +128,7 @@ for i in range(2): a[:, 5 * i : 5 * i + 5].tofile(f"m{i}")'
                           "distribs": ["block", "none"], "dargs": [null, null], "order": "C" } } }
 END
     mount_spec s.json -o zarr,nc,vti
-    [ "$(python sum "$mnt/zarr" temp)" -eq 2415 ]
+    [ "$(python sum_of "$mnt/zarr" temp)" -eq 2415 ]
     [ "$(ls "$mnt/zarr/temp" | wc -l)" -eq 7 ]
     cmp <(tail -c 560 "$mnt/whole.nc") \
         <(py 'import sys, numpy as np; sys.stdout.buffer.write(np.arange(70.0).astype(">f8").tobytes())')
@@ -226,7 +226,7 @@ contradicts() {
     jq -c ".ranks = 2 | .view = $view" f.json >s.json
     mpiio-view check s.json | grep -F 'array      data(dim_0, dim_1) of double, 7 x 10'
     mount_spec s.json -o zarr
-    [ "$(python sum "$mnt/zarr" data)" -eq 2415 ]
+    [ "$(python sum_of "$mnt/zarr" data)" -eq 2415 ]
     mpiio-umount "$mnt"
     for option in nc vti; do
         complains 2 "mpiio-mount: s.json: option $option: the part of rank 0 has no shape of the array's dimensions (give its view a \"shape\")" \
@@ -254,7 +254,7 @@ contradicts() {
     start_nodes 2 -o local,zarr,vti
     [ "$(names_in "m1")" = "rank2 rank2.vti rank3 rank3.vti zarr" ]
     [ ! -e m1/temp.pvti ]
-    [ "$(python sum m1/zarr temp)" -eq 2415 ]
+    [ "$(python sum_of m1/zarr temp)" -eq 2415 ]
     stop_nodes
 }
 

@@ -85,7 +85,7 @@ writes_all() {
 # Starts a program that writes through three of its four handles, and then takes commands from ask.
 start_asking() {
     mkfifo calls answers
-    /usr/bin/python3 "$topic" ask "$mnt" <calls >answers 3>&- &
+    /usr/bin/python3 "$call" ask "$mnt" <calls >answers 3>&- &
     exec 8>calls 9<answers
 }
 
@@ -160,7 +160,7 @@ truncated_while_writing() {
     local pid cutter
     mount_runs "$1" 4000000
     pid=$(daemon_pid)
-    /usr/bin/python3 "$topic" truncated_while_writing x.dat 3>&- &
+    /usr/bin/python3 "$call" truncated_while_writing x.dat 3>&- &
     cutter=$!
     while kill -0 "$cutter" 2>/dev/null; do
         gives "done - 2000000" writer "$mnt/rank0" stop=2000000 size=100000

@@ -10,8 +10,8 @@ load under
 # Each test is a script in its own mount namespace, where users may give others access.
 setup() {
     begin_attack
-    cp "$MPIIO_BUILD/tests/attacks/forger" "$topic" "${topic%/*}/common.py" .
-    chmod 755 forger forgery.py common.py # mallory may be unable to read the tree
+    cp "$MPIIO_BUILD/tests/attacks/forger" "$topic" "$call" "${topic%/*}/common.py" .
+    chmod 755 forger forgery.py call.py common.py # mallory may be unable to read the tree
     folder_of mallory evil
     # A forged page names root's file "secret". Root mounts the other file with allow_other.
     make_file secret 4096
@@ -68,9 +68,9 @@ private() {
 @test "forgery: a daemon grants nothing to another user, and reveals nothing" {
     private <<'END'
 mpiio-mount -o allow_other shown.json mnt
-/usr/bin/python3 forgery.py ask O_RDWR mnt/rank0 >root
+/usr/bin/python3 call.py ask O_RDWR mnt/rank0 >root
 for flags in O_RDONLY O_WRONLY O_RDWR; do
-    "${mallory[@]}" /usr/bin/python3 forgery.py ask "$flags" mnt/rank0 >>told
+    "${mallory[@]}" /usr/bin/python3 call.py ask "$flags" mnt/rank0 >>told
 done
 jq -e '.grants == 1' mnt/.mpiio/stats.json
 mpiio-umount mnt
@@ -113,7 +113,7 @@ granted() {
 mpiio-mount -o allow_other shown.json mnt
 touch answer
 forge answer="$PWD/answer"
-mpiio-run -s /usr/bin/python3 forgery.py forged 2>>counts
+mpiio-run -s /usr/bin/python3 call.py forged 2>>counts
 cmp secret before
 cmp shown.dat before.dat
 leave
@@ -139,7 +139,7 @@ END
     private <<'END'
 chown "$(stat -c %u:%g evil)" spec
 forge file="$PWD/secret"
-mpiio-run -s /usr/bin/python3 forgery.py becomes_root_again 2>>counts
+mpiio-run -s /usr/bin/python3 call.py becomes_root_again 2>>counts
 cmp secret before
 leave
 END
@@ -151,7 +151,7 @@ END
 for i in {1..50}; do
     mpiio-mount -o allow_other shown.json mnt
     number=$(stat -c %d mnt/rank0)
-    /usr/bin/python3 forgery.py ask O_RDWR mnt/rank0 >answer
+    /usr/bin/python3 call.py ask O_RDWR mnt/rank0 >answer
     daemon=$(jq .pid mnt/.mpiio/stats.json)
     kill -STOP "$daemon"
     until grep -q '^State:.T' "/proc/$daemon/status"; do sleep 0.05; done

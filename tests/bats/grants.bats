@@ -55,7 +55,7 @@ END
     two_views_spec
     mount_spec t.json
     for how in w rw; do
-        /usr/bin/python3 "$topic" reader "$mnt/dealt/rank0" "$mnt/whole/rank0" $how 2>>counts
+        /usr/bin/python3 "$call" reader "$mnt/dealt/rank0" "$mnt/whole/rank0" $how 2>>counts
         [ "$(counted granted)" -eq 1 ]
         [ "$(counted writes)" -eq 1001 ] || [ "$(counted writes)" -eq 1000 ]
         [ "$(counted taken_back)" -ge 3999 ]
@@ -67,14 +67,14 @@ END
 @test "grants: a write in progress when its grant is revoked is seen" {
     make_file x.dat 8388608
     mount_dealt x.dat 2 16
-    /usr/bin/python3 "$topic" reader_2 "$mnt/rank0" 2>>counts
+    /usr/bin/python3 "$call" reader_2 "$mnt/rank0" 2>>counts
     [ "$(counted granted)" -gt 100 ]
     [ "$(counted taken_back)" -gt 0 ]
 }
 
 @test "grants: a reader under mpiio-run sees stores through a mapping" {
     mount_new scatter
-    /usr/bin/python3 "$topic" stores "$mnt/rank1" 2>>counts
+    /usr/bin/python3 "$call" stores "$mnt/rank1" 2>>counts
     [ "$(counted reads)" -eq 1 ]
     [ "$(counted taken_back)" -eq 100 ]
 }
@@ -86,7 +86,7 @@ END
     # used the grant.
     for when in each end; do
         : >e.dat
-        /usr/bin/python3 "$topic" mapper "$mnt/rank1" $when 2>>counts
+        /usr/bin/python3 "$call" mapper "$mnt/rank1" $when 2>>counts
     done
     [ "$(counted granted)" -eq 2 ]
     [ "$(counted writes)" -eq 6 ]
@@ -96,7 +96,7 @@ END
     counts_requests
     : >e.dat
     mount_dealt e.dat 2 512
-    under /usr/bin/python3 "$topic" a_writer_asks_for_the_size "$mnt"
+    under /usr/bin/python3 "$call" a_writer_asks_for_the_size "$mnt"
     served 1
     [ "$(stat_of requests.write)" -eq 0 ]
 }
@@ -136,21 +136,21 @@ END
 @test "grants: SIGKILL to the program loses nothing that was acknowledged" {
     mount_new scatter
     for _ in 1 2 3; do
-        mpiio-run /usr/bin/python3 "$topic" endless "$mnt/rank2" >told &
+        mpiio-run /usr/bin/python3 "$call" endless "$mnt/rank2" >told &
         program=$!
         cat "$mnt/rank2" >/dev/null # revokes grants
         await test -s told
         sleep 0.2
         kill -KILL "$program"
         wait "$program" || true
-        /usr/bin/python3 "$topic" sigkill_to_the_program_loses_nothing "$mnt/rank2"
+        /usr/bin/python3 "$call" sigkill_to_the_program_loses_nothing "$mnt/rank2"
         cmp "$mnt/rank2" <(mpiio-view cat s.json -r 2)
     done
 }
 
 @test "grants: if the daemon is killed, calls fail as without mpiio-run" {
     mount_new scatter
-    under /usr/bin/python3 "$topic" dead "$mnt/rank0" "$(daemon_pid)"
+    under /usr/bin/python3 "$call" dead "$mnt/rank0" "$(daemon_pid)"
     [ "$(counted granted)" -eq 1 ]
     [ "$(counted writes)" -eq 1 ]
     [ "$(head -c 6 s.dat)" = stored ]
@@ -158,7 +158,7 @@ END
 
 @test "grants: a program gets no permission by asking for a grant" {
     mount_new scatter
-    /usr/bin/python3 "$topic" a_program_gets_no_right "$mnt" "$(daemon_pid)"
+    /usr/bin/python3 "$call" a_program_gets_no_right "$mnt" "$(daemon_pid)"
     # A file that may only be read stays read-only through a mount of another user.
     mpiio-umount "$mnt"
     mount_spec s.json -o allow_other,default_permissions
@@ -212,7 +212,7 @@ all_told() {
     make_file m.dat 50000
     mount_dealt m.dat 5000 10
     # In processes with 420 slices each, because the limit of open files may be a usual one.
-    under /usr/bin/python3 "$topic" many_programs "$mnt"
+    under /usr/bin/python3 "$call" many_programs "$mnt"
     await all_told
     [ "$(counted granted)" -eq 4096 ]
     [ "$(refused)" -eq 104 ]
@@ -226,7 +226,7 @@ all_told() {
     local how
     for how in fork spawn vfork; do
         rm -f counts
-        under /usr/bin/python3 "$topic" append "$mnt/rank3" $how
+        under /usr/bin/python3 "$call" append "$mnt/rank3" $how
         [ "$(mpiio-view cat s.json -r 3 | tail -c 22)" = streamstreamwriteagain ]
         [ "$(counted granted)" -eq 3 ]
         [ "$(counted flags)" -gt 0 ]

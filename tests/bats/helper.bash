@@ -8,8 +8,8 @@
 #   $top             the source tree
 #   $tmp             the test's directory; the working directory at the start
 #   $mnt             $tmp/mnt, an empty directory to mount on
-#   $topic           the topic's programs in Python, tests/programs/TOPIC.py: functions that main()
-#                    of common.py calls by their names
+#   $topic           the topic's programs in Python, tests/programs/TOPIC.py: functions that
+#   $call            calls by their names: /usr/bin/python3 "$call" FUNCTION [ARGUMENT...]
 #   $MPIIO_BUILD     the build directory
 #   $MPIIO_STAGE     where it was installed; $MPIIO_BIN, $MPIIO_SBIN: its bin and sbin
 #
@@ -31,12 +31,13 @@ begin_test() {
     mnt=$tmp/mnt
     topic=${BATS_TEST_FILENAME##*/}
     topic=$top/tests/programs/${topic%.bats}.py
+    call=$top/tests/programs/call.py
     chmod 755 "$tmp"
     mkdir "$mnt"
     PATH=$MPIIO_BIN:$MPIIO_SBIN:$PATH:/usr/sbin:/sbin
     PYTHONPATH=$top/tests/shared
     # Every process that the test starts has this mark, and so do daemons.
-    export MPIIO_TEST=$tmp top tmp mnt topic PATH PYTHONPATH
+    export MPIIO_TEST=$tmp top tmp mnt topic call PATH PYTHONPATH
     # With MPIIO_TEST_RUN=1 the test starts its programs under mpiio-run.
     if [ -n "${MPIIO_TEST_RUN:-}" ]; then
         export LD_PRELOAD=$MPIIO_RUN_LIBRARY
@@ -402,7 +403,7 @@ sys.exit(wrong != 0 or rows == 0)' "$mnt"
 
 # python FUNCTION [ARGUMENT...]: runs a function of $topic, for at most $limit seconds.
 python() {
-    timeout -s KILL "${limit:-300}" /usr/bin/python3 "$topic" "$@"
+    timeout -s KILL "${limit:-300}" /usr/bin/python3 "$call" "$@"
 }
 
 # py CODE: runs Python code that can use os, struct, np (NumPy), h5py and netCDF4. The last three

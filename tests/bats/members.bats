@@ -9,7 +9,7 @@ load nodes
 # alternate in whole.dat. s.json assembles them. MORE: keys of the spec's "members".
 stripes() {
     make_file whole.dat $((${1:-16} * ${3:-4096}))
-    /usr/bin/python3 "$topic" stripes "${1:-16}" "${2:-512}"
+    /usr/bin/python3 "$call" stripes "${1:-16}" "${2:-512}"
     stripes_spec "$@" >s.json
 }
 
@@ -399,7 +399,7 @@ assert (np.fromfile("T.0002.data", ">f8").reshape(10, 60) == whole[20:30]).all()
     local seed=${MPIIO_SEED:-$RANDOM}
     echo "MPIIO_SEED=$seed"
     # Tiles of random rows and columns. The pattern must give their names.
-    /usr/bin/python3 "$topic" names_count_from_any_number "$seed"
+    /usr/bin/python3 "$call" names_count_from_any_number "$seed"
     local case
     for case in {0..39}; do
         mpiio-view cat "s$case.json" -r 0 | cmp - "whole$case" || {

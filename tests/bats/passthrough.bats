@@ -43,7 +43,7 @@ none_asked() {
     printf 'HEAD' | dd of="$mnt/rank1" bs=4 seek=5 conv=notrunc status=none
     printf 'first' >"$mnt/rank0"
     printf 'behind it' >>"$mnt/rank0"
-    /usr/bin/python3 "$topic" all_ways_of_access "$mnt/rank0" "$mnt/rank1"
+    /usr/bin/python3 "$call" all_ways_of_access "$mnt/rank0" "$mnt/rank1"
     for ((i = 0; i < 3; i++)); do
         sync "$mnt/rank0"
         cmp -n 100000 i.dat "$mnt/rank0"
@@ -74,7 +74,7 @@ none_asked() {
     mount_identity
     truncate -s 1048576 i.dat
     printf x | dd of="$mnt/rank0" bs=1 seek=1048579 conv=notrunc status=none
-    /usr/bin/python3 "$topic" holes_are_the_file "$mnt/rank0"
+    /usr/bin/python3 "$call" holes_are_the_file "$mnt/rank0"
     truncate -s 8 i.dat
     [ "$(stat -c %s "$mnt/rank0")" -eq 8 ]
     [ "$(wc -c <"$mnt/rank1")" -eq 8 ]

@@ -10,7 +10,7 @@ load pool
 # bytes to RANKS ranks. All nodes read at once, past the page cache. Prints the bytes whose home is
 # another node.
 read_slices() {
-    /usr/bin/python3 "$topic" read_slices "$@"
+    /usr/bin/python3 "$call" read_slices "$@"
 }
 
 @test "pool: bytes that two to four hosts read together are read from storage once, and not again" {

@@ -30,7 +30,7 @@ in_each_mode() {
 # part_of FILE RANKS BLOCK RANK: prints a rank's bytes of a file of whole tiles, whose blocks are
 # dealt. Reads the file itself, so the result depends on neither the mount nor the library.
 part_of() {
-    /usr/bin/python3 "$topic" part_of "$@"
+    /usr/bin/python3 "$call" part_of "$@"
 }
 
 # SQLite.
@@ -66,7 +66,7 @@ holds() {
 # file_holds ROWS: checks the same in the file without a mount, and that the bytes between its pages
 # are unchanged.
 file_holds() {
-    /usr/bin/python3 "$topic" file_holds
+    /usr/bin/python3 "$call" file_holds
     holds copy.db "$1"
 }
 

@@ -21,7 +21,7 @@ record='{ "type": "struct", "blocklengths": [1, 1, 1, 1, 1, 1],
 # records: makes 100 of them, as this machine has them (r.native) and in external32 (r.external32).
 # A long double is made from an integer: its fraction is the number without its leading bit.
 records() {
-    /usr/bin/python3 "$topic" records
+    /usr/bin/python3 "$call" records
 }
 
 # longs NUMBER...: prints each number as 8 bytes.
@@ -67,7 +67,7 @@ sys.stdout.buffer.write(b"".join(struct.pack("<q", int(n)) for n in sys.argv[1:]
     cp r.external32 x.dat
     mount_spec x.json
     cat "$mnt/rank0" "$mnt/rank1" >before
-    /usr/bin/python3 "$topic" two_ranks_records "$mnt"
+    /usr/bin/python3 "$call" two_ranks_records "$mnt"
     cat "$mnt/rank1" "$mnt/rank0" | cmp - before
     mpiio-umount "$mnt"
     mpiio-view cat x.json -r 1 | cmp - <(head -c 1750 before)
@@ -75,7 +75,7 @@ sys.stdout.buffer.write(b"".join(struct.pack("<q", int(n)) for n in sys.argv[1:]
 
 @test "representation: every byte order, compared with numpy" {
     local type
-    /usr/bin/python3 "$topic" every_byte_order_through_numpy_eyes
+    /usr/bin/python3 "$call" every_byte_order_through_numpy_eyes
     for type in double float short; do
         view "\"$type\"" big-endian
         cp "$type.big" x.dat
@@ -160,14 +160,14 @@ sys.stdout.buffer.write(b"".join(struct.pack("<q", int(n)) for n in sys.argv[1:]
     mpiio-umount "$mnt"
     mpiio-umount "$tmp/other"
     mpiio-view cat x.json -r 0 >got
-    /usr/bin/python3 "$topic" nothing_is_lost
+    /usr/bin/python3 "$call" nothing_is_lost
 }
 
 @test "representation: a program with fcntl locks blocks partial writes until it unlocks" {
     view '"long"' external32
     printf '\0\0\0\7\0\0\0\10' >x.dat
     mount_spec x.json
-    /usr/bin/python3 "$topic" a_program_with_fcntl_locks "$mnt"
+    /usr/bin/python3 "$call" a_program_with_fcntl_locks "$mnt"
 }
 
 @test "representation: a slice grows by whole records, wherever a program writes" {

@@ -97,7 +97,7 @@ full_file() {
 # them, and prints the result of each step. WHAT=fsync: then frees space and syncs again. WHAT=over:
 # overwrites the first lines before that.
 held() {
-    /usr/bin/python3 "$topic" held "$mnt" "$@"
+    /usr/bin/python3 "$call" held "$mnt" "$@"
 }
 
 # stored_later HOW SIZE SAID [OPTION...]: once there is space, fsync stores the data and succeeds.
@@ -191,7 +191,7 @@ room_comes_and_goes() {
     truncate -s 2M disk/x.dat
     spec_of 512
     mount_spec x.json "$@"
-    timeout 300 /usr/bin/python3 "$topic" room_comes_and_goes "$mnt"
+    timeout 300 /usr/bin/python3 "$call" room_comes_and_goes "$mnt"
     [ "$(stat_of lost_bytes)" -eq 0 ]
     mpiio-umount "$mnt"
     mpiio-view cat x.json -r 0 | cmp - -n 524288 want
@@ -209,7 +209,7 @@ room_comes_and_goes() {
     ram_disk 4m
     mount_dealt disk/f.dat 2 8 -o create
     head -c 1m /dev/urandom >disk/ballast
-    /usr/bin/python3 "$topic" a_full_disk_is_enospc "$mnt/rank1"
+    /usr/bin/python3 "$call" a_full_disk_is_enospc "$mnt/rank1"
     mpiio-umount "$mnt"
 }
 
@@ -243,7 +243,7 @@ room_comes_and_goes() {
     fill_disk
     dealt disk/f.dat 2 64 >s.json
     mount_spec s.json -o cache=back,flush_interval=0
-    /usr/bin/python3 "$topic" a_hole_on_a_full_disk
+    /usr/bin/python3 "$call" a_hole_on_a_full_disk
     mpiio-umount "$mnt"
 }
 

@@ -32,7 +32,7 @@ load under
 @test "run: python reads and writes in all ways" {
     mount_new gaps
     mpiio-view cat g.json -r 2 >want
-    under /usr/bin/python3 "$topic" ways "$mnt/rank2"
+    under /usr/bin/python3 "$call" ways "$mnt/rank2"
     cmp -n "$(stat -c %s result)" "$mnt/rank2" result
     cmp -n "$(stat -c %s result)" <(mpiio-view cat g.json -r 2) result
     served 4
@@ -41,8 +41,8 @@ load under
 
 @test "run: errors are the same as the mount's" {
     mount_new scatter
-    under /usr/bin/python3 "$topic" errors "$mnt/rank1" >have
-    /usr/bin/python3 "$topic" errors "$mnt/rank1" >want
+    under /usr/bin/python3 "$call" errors "$mnt/rank1" >have
+    /usr/bin/python3 "$call" errors "$mnt/rank1" >want
     cat have
     cmp have want
     grep -q EBADF have
@@ -50,8 +50,8 @@ load under
 
 @test "run: a limit of file sizes applies to a slice, from when it is set" {
     mount_new scatter
-    under /usr/bin/python3 "$topic" limit "$mnt/rank1" >have
-    /usr/bin/python3 "$topic" limit "$mnt/rank1" >want
+    under /usr/bin/python3 "$call" limit "$mnt/rank1" >have
+    /usr/bin/python3 "$call" limit "$mnt/rank1" >want
     cat have
     cmp have want
     grep -q EFBIG have
@@ -68,7 +68,7 @@ load under
 @test "run: fork, exec and dup share the file position" {
     mount_new scatter
     mpiio-view cat s.json -r 3 >want
-    under /usr/bin/python3 "$topic" place "$mnt/rank3" want
+    under /usr/bin/python3 "$call" place "$mnt/rank3" want
     [ "$(counted granted)" -eq 1 ]
 }
 
@@ -77,12 +77,12 @@ load under
     echo other >other
     mpiio-view cat s.json -r 0 >want
     cp s.dat before
-    under /usr/bin/python3 "$topic" unseen "$mnt/rank0" want
+    under /usr/bin/python3 "$call" unseen "$mnt/rank0" want
     cmp s.dat before
     [ "$(counted granted)" -eq 3 ]
     rm counts
     # A program that closes all descriptors but the first three, one of which is a slice.
-    under /usr/bin/python3 "$topic" all_closed "$mnt/rank0" want
+    under /usr/bin/python3 "$call" all_closed "$mnt/rank0" want
     [ "$(cat other)" = other ]
     [ "$(mpiio-view cat s.json -r 0 --offset 100 --length 4)" = here ]
     [ "$(counted granted)" -eq 1 ]
@@ -101,7 +101,7 @@ load under
 @test "run: a program keeps its own SIGBUS handler, and truncation raises no signal" {
     make_file x.dat 8388608
     mount_dealt x.dat 2 8
-    under /usr/bin/python3 "$topic" bus "$mnt/rank0"
+    under /usr/bin/python3 "$call" bus "$mnt/rank0"
     served 1
 }
 
@@ -148,10 +148,10 @@ TEXT
     grep -q 'not granted: members are only read: 1' counts
     rm counts
     # Writes through the mount and to the members are seen.
-    under /usr/bin/python3 "$topic" members_are_read_by_the_program "$mnt/whole"
+    under /usr/bin/python3 "$call" members_are_read_by_the_program "$mnt/whole"
     [ "$(counted not_given)" -eq 1 ]
     rm counts
-    under /usr/bin/python3 "$topic" members_of_others_are_read "$mnt/whole"
+    under /usr/bin/python3 "$call" members_of_others_are_read "$mnt/whole"
     served 1
     # A member is replaced by another file, and another one gets shorter.
     cp m3 new && mv new m3
@@ -279,10 +279,10 @@ way() {
 
 @test "run: copy_file_range fails where it fails without mpiio-run" {
     mount_new scatter
-    /usr/bin/python3 "$topic" copy "$mnt/rank0" "$mnt/rank1" >want
+    /usr/bin/python3 "$call" copy "$mnt/rank0" "$mnt/rank1" >want
     mpiio-umount "$mnt"
     mount_new scatter
-    under /usr/bin/python3 "$topic" copy "$mnt/rank0" "$mnt/rank1" >have
+    under /usr/bin/python3 "$call" copy "$mnt/rank0" "$mnt/rank1" >have
     cat have
     cmp have want
     [ "$(counted granted)" -eq 3 ]
@@ -293,7 +293,7 @@ way() {
     local how
     for how in close dup closerange daemon; do
         # cat exits when the last writer has closed the pipe.
-        mpiio-run -s /usr/bin/python3 "$topic" daemon "$mnt/rank0" $how 2>&1 >/dev/null | timeout 120 cat >>counts
+        mpiio-run -s /usr/bin/python3 "$call" daemon "$mnt/rank0" $how 2>&1 >/dev/null | timeout 120 cat >>counts
         await test -s started.$how
         kill -KILL "$(cat started.$how)"
     done

@@ -66,19 +66,19 @@ END
     records 10 1
     sed -i 's/"view": {/&"disp": 8, /' s.json
     mount_spec s.json
-    /usr/bin/python3 "$topic" mapped mnt/rank0 mnt/shared
+    /usr/bin/python3 "$call" mapped mnt/rank0 mnt/shared
 }
 
 @test "shared: reads and writes whole etypes at the pointer, and cannot be sought" {
     counts_requests
     mount_records 1000
-    /usr/bin/python3 "$topic" reads_and_writes_whole_etypes
+    /usr/bin/python3 "$call" reads_and_writes_whole_etypes
     jq -e '.shared_takes == 6 and .shared_etypes == 9' mnt/.mpiio/stats.json
 }
 
 @test "shared: a call longer than a request is cut to its first part, and returns that length" {
     mount_records 0
-    /usr/bin/python3 "$topic" a_call_of_more
+    /usr/bin/python3 "$call" a_call_of_more
 }
 
 @test "shared: with append it starts at the end; on a read-only mount an attribute sets it" {
@@ -241,11 +241,11 @@ survive() {
 
 @test "shared: under mpiio-run all calls are as on the mount" {
     mount_records 1000
-    under /usr/bin/python3 "$topic" reads_and_writes_whole_etypes
+    under /usr/bin/python3 "$call" reads_and_writes_whole_etypes
     [ "$(counted reads)" -gt 0 ] && [ "$(counted writes)" -gt 0 ]
     as_root umount mnt
     mount_records 0
-    under /usr/bin/python3 "$topic" a_call_of_more
+    under /usr/bin/python3 "$call" a_call_of_more
     as_root umount mnt
     # A stream reads as many records as the C library asks for.
     mount_records 2000
@@ -305,7 +305,7 @@ survive() {
 # without checking this.
 @test "shared: a write during which the grant is revoked is seen in mappings, and takes once" {
     mount_records 10 -o passthrough=off
-    /usr/bin/python3 "$topic" revoked 2>counts
+    /usr/bin/python3 "$call" revoked 2>counts
     [ "$(counted writes)" = 1 ]
     [ "$(position)" = 1 ]
     [ "$(cat f.dat)" = "$(echo aaaaaaa; seq -f %07.0f 1 9)" ]
@@ -313,7 +313,7 @@ survive() {
 
 @test "shared: under mpiio-run nothing is taken once the daemon is killed, or in atomic mode" {
     mount_records 10
-    under /usr/bin/python3 "$topic" kills_daemon
+    under /usr/bin/python3 "$call" kills_daemon
     cmp f.dat <(echo aaaaaaa; seq -f %07.0f 1 9)
     [ "$(counted writes)" = 1 ]
     as_root umount -l mnt
@@ -324,7 +324,7 @@ survive() {
 
 @test "shared: writers do not wait for each other in the kernel" {
     mount_records 100 -o atomic
-    run -0 /usr/bin/python3 "$topic" side
+    run -0 /usr/bin/python3 "$call" side
     [ "$output" = "record0 record1" ]
     [ "$(position)" = 2 ]
 }

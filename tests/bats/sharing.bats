@@ -6,7 +6,7 @@ load helper
 
 @test "sharing: O_TRUNC by one program does not hurt another's mapping; locks on a slice work between processes" {
     mount_new blocks 65536
-    /usr/bin/python3 "$topic" o_trunc_of_one_does_not_hurt "$mnt/rank1"
+    /usr/bin/python3 "$call" o_trunc_of_one_does_not_hurt "$mnt/rank1"
     python locks_on_a_slice_work_between "$mnt/rank1"
 }
 
@@ -17,7 +17,7 @@ load helper
 
 @test "sharing: an append lands at the end that another writer has moved" {
     mount_new gaps 1060
-    /usr/bin/python3 "$topic" an_append_lands_at_the_end "$mnt/rank1" "$mnt/rank0"
+    /usr/bin/python3 "$call" an_append_lands_at_the_end "$mnt/rank1" "$mnt/rank0"
 }
 
 @test "sharing: plain writers and slice writers of interleaved bytes lose nothing" {
@@ -37,7 +37,7 @@ load helper
 END
     mount_spec v.json
     mpiio-mount v.json second
-    /usr/bin/python3 "$topic" close_to_open_between_views "$mnt" second
+    /usr/bin/python3 "$call" close_to_open_between_views "$mnt" second
     mpiio-umount second
 }
 
@@ -96,7 +96,7 @@ END
     cmp <(dd if="$mnt/rank1" bs=100000 count=1 status=none) \
         <(tail -c +4097 b.dat | head -c 4096; head -c 95904 /dev/zero)
     exec 5<&-
-    /usr/bin/python3 "$topic" a_mapping_does_not_make "$mnt/rank1"
+    /usr/bin/python3 "$call" a_mapping_does_not_make "$mnt/rank1"
     [ "$(stat -c %s b.dat)" -eq 6000 ]
     [ "$(tail -c +5097 b.dat | head -c 4)" = here ]
 }

@@ -17,7 +17,7 @@ scattered() {
 # Makes sp, which is written to rank 0: data, holes, data that begins and ends within a page, and a
 # hole at the end. Also makes archives of it.
 sources() {
-    /usr/bin/python3 "$topic" sources
+    /usr/bin/python3 "$call" sources
     tar -S -cf sp.tar --transform 's/^sp$/rank0/' sp
 }
 
@@ -168,12 +168,12 @@ model() {
 
 @test "sparse: a dense writer gets a grant, and a gap behind what it wrote is zeros" {
     scattered
-    MPIIO_RUN_STATS=1 run -0 --separate-stderr mpiio-run /usr/bin/python3 "$topic" dense "$mnt/rank0"
+    MPIIO_RUN_STATS=1 run -0 --separate-stderr mpiio-run /usr/bin/python3 "$call" dense "$mnt/rank0"
     # shellcheck disable=SC2154 # bats sets it
     [[ $stderr == *"writes=100"* && $stderr == *"fell_back=0"* ]]
     cmp -n 4100 "$mnt/rank0" <(seq -f %040.f 0 99)
     tail -c +4101 "$mnt/rank0" | cmp - <(head -c 520188 before)
-    mpiio-run /usr/bin/python3 "$topic" dense "$mnt/rank0" gap
+    mpiio-run /usr/bin/python3 "$call" dense "$mnt/rank0" gap
     cmp -n 9006 "$mnt/rank0" <(seq -f %040.f 0 99; head -c 4900 /dev/zero; printf behind)
     tail -c +9007 "$mnt/rank0" | cmp - <(head -c 515282 before)
 }
@@ -196,7 +196,7 @@ sys.stdout.buffer.write(want)')
 
 @test "sparse: threads that write far apart and close together lose no bytes" {
     scattered
-    /usr/bin/python3 "$topic" threads_that_write_far_behind "$mnt/rank0"
+    /usr/bin/python3 "$call" threads_that_write_far_behind "$mnt/rank0"
 }
 
 @test "sparse: ranks that share bytes do not fill gaps in what others write" {
@@ -224,7 +224,7 @@ END2
     cp before f.dat
     spec 65536 1
     start_nodes 2
-    /usr/bin/python3 "$topic" several_nodes_fill_gaps
+    /usr/bin/python3 "$call" several_nodes_fill_gaps
     stop_nodes
     cmp -n 1100 f.dat <(printf 'a%.0s' {1..100}; printf 'x%.0s' {1..900}; printf 'b%.0s' {1..100})
 }

@@ -15,7 +15,7 @@ under_way() {
     : >"done"
     mount_spec g.json
     pid=$(daemon_pid)
-    /usr/bin/python3 "$topic" what_was_acknowledged "$mnt" 3>&- &
+    /usr/bin/python3 "$call" what_was_acknowledged "$mnt" 3>&- &
     writer=$!
     await under_way
     kill -KILL "$pid"
@@ -23,14 +23,14 @@ under_way() {
     wait "$writer"
     umount -l "$mnt" 2>/dev/null || fusermount3 -u -z "$mnt"
     mount_spec g.json -o ro
-    /usr/bin/python3 "$topic" acknowledged_is_stored "$mnt"
+    /usr/bin/python3 "$call" acknowledged_is_stored "$mnt"
 }
 
 # dirty HOW KIND: leaves 200000 dirty bytes in the kernel that the daemon has not received, in a slice
 # that a process has open: by a mapping, or by writes that the kernel holds back. Then HOW ends the
 # daemon.
 dirty() {
-    /usr/bin/python3 "$topic" dirty "$mnt" "$1" "$2"
+    /usr/bin/python3 "$call" dirty "$mnt" "$1" "$2"
     run ! is_mounted
     mpiio-view cat b.json -r 1 | cmp -n 200000 - <(seq -f %07.0f 0 24999)
 }
@@ -53,7 +53,7 @@ stop_under_load() {
         rm -f loaded
         "$@" "$MPIIO_BIN/mpiio-mount" b.json "$mnt" 3>&-
         pid=$("$@" jq .pid "$mnt/.mpiio/stats.json")
-        "$@" timeout 300 /usr/bin/python3 "$tmp/stop.py" load "$mnt/rank1" >loaded 3>&- &
+        "$@" timeout 300 /usr/bin/python3 "$tmp/call.py" load "$mnt/rank1" >loaded 3>&- &
         load=$!
         until [ -s loaded ] || ! kill -0 "$load"; do
             sleep 0.01
@@ -68,7 +68,7 @@ stop_under_load() {
 # Makes a slice to read, and the program for the load.
 load_files() {
     blocks_spec 16777216
-    cp "$topic" "$top/tests/programs/common.py" . # users may not see the source tree
+    cp "$topic" "$call" "$top/tests/programs/common.py" . # users may not see the source tree
 }
 
 @test "stop: a daemon is stopped while reads and fsyncs are in progress" {

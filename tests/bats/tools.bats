@@ -75,10 +75,10 @@ mount_huge() {
 @test "tools: python and numpy map a slice; sendfile, copy_file_range, reads at random offsets, many readers at once" {
     local i
     mount_thirds
-    /usr/bin/python3 "$topic" python_maps_a_slice "$mnt/rank1"
-    /usr/bin/python3 "$topic" numpy_maps_a_slice "$mnt/rank1"
-    /usr/bin/python3 "$topic" sendfile_and_copy_file_range "$mnt/rank1"
-    /usr/bin/python3 "$topic" reads_at_random_places_agree "$mnt"
+    /usr/bin/python3 "$call" python_maps_a_slice "$mnt/rank1"
+    /usr/bin/python3 "$call" numpy_maps_a_slice "$mnt/rank1"
+    /usr/bin/python3 "$call" sendfile_and_copy_file_range "$mnt/rank1"
+    /usr/bin/python3 "$call" reads_at_random_places_agree "$mnt"
     for ((i = 0; i < 12; i++)); do
         cmp "$mnt/rank$((i % 3))" "want$((i % 3))" 3>&- &
         dd if="$mnt/rank$((i % 3))" bs=64k iflag=direct status=none 3>&- |
@@ -91,7 +91,7 @@ mount_huge() {
 
 @test "tools: SEEK_DATA and SEEK_HOLE; cp of a sparse slice of 10^12 bytes is quick, and sparse" {
     mount_huge 8192 2000000008192
-    /usr/bin/python3 "$topic" seek_data_and_seek_hole "$mnt"
+    /usr/bin/python3 "$call" seek_data_and_seek_hole "$mnt"
     [ "$(dd if="$mnt/rank1" bs=1 skip=192 count=12 status=none)" = "data at 8192" ]
     [ "$(stat -c %s "$mnt/rank1")" -eq 1000000000000 ]
     # A copy of holes as zeros would take an hour.

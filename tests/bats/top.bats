@@ -35,7 +35,7 @@ load helper
     echo old >mpiio.prom
     run -0 mpiio-view top --prometheus -o mpiio.prom "$mnt"
     [ -z "$output" ]
-    /usr/bin/python3 "$topic" all_numbers_of_stats_json "$mnt"
+    /usr/bin/python3 "$call" all_numbers_of_stats_json "$mnt"
     mkdir small
     as_root mount -t tmpfs -o size=64k,mode=777 none small
     echo old >small/mpiio.prom

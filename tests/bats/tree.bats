@@ -205,7 +205,7 @@ ENODATA os.getxattr(m, "user.mpiio.rank")
 ENODATA os.getxattr(m + "/.mpiio", "user.mpiio.state")
 END
     # Sizes: 0 asks for the length, and a size that is too small gives ERANGE.
-    /usr/bin/python3 "$topic" the_protocol_of_getxattr_and_listxattr "$mnt/rank0"
+    /usr/bin/python3 "$call" the_protocol_of_getxattr_and_listxattr "$mnt/rank0"
 }
 
 # about VIEW RANK: prints user.mpiio.about of a slice of that view, of six ranks.
@@ -326,7 +326,7 @@ END
 
 @test "tree: reading a folder continues where it stopped" {
     mount_ranks 5000
-    /usr/bin/python3 "$topic" a_folder_is_read "$mnt"
+    /usr/bin/python3 "$call" a_folder_is_read "$mnt"
 }
 
 @test "tree: a rank whose view does not compile gives EIO and a line in the log" {

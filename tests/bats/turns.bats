@@ -358,7 +358,7 @@ except OSError as error:
     start_nodes 2 -o peer_timeout=2,cache=through
     echo one >m1/ordered/rank1
     # A process that holds the lock of the record, like a node that is frozen in the midst of a call.
-    /usr/bin/python3 "$topic" hold_record .f.dat.mpiio-pointers 3>&- &
+    /usr/bin/python3 "$call" hold_record .f.dat.mpiio-pointers 3>&- &
     holder=$!
     await test -e holds
     # Another call fails in time, and the log says why.

@@ -29,7 +29,7 @@ END
 
 # slice FILE DISP RANK: prints a slice of strided_spec, cut out by python.
 slice() {
-    /usr/bin/python3 "$topic" make_slice "$@"
+    /usr/bin/python3 "$call" make_slice "$@"
 }
 
 @test "view: help and version" {
@@ -237,5 +237,5 @@ END
 # Each block of JSON in viewspec(5) is a valid spec. The commands after it print what the page
 # shows.
 @test "view: the examples of viewspec(5) are true" {
-    /usr/bin/python3 "$topic" examples_are_true "$top/man/viewspec.5.scd"
+    /usr/bin/python3 "$call" examples_are_true "$top/man/viewspec.5.scd"
 }

@@ -9,7 +9,7 @@ load helper
 # with a model of the file. The file must equal the model, including bytes of no view. COMMAND runs
 # before the comparison.
 random_writes() {
-    /usr/bin/python3 "$topic" random_writes "$mnt" "$@"
+    /usr/bin/python3 "$call" random_writes "$mnt" "$@"
 }
 
 @test "write: only written bytes change in the file" {
@@ -39,7 +39,7 @@ random_writes() {
     cmp plain "$mnt/rank2"
     # The other slices have their old bytes. The file has grown to what rank 2 needs.
     for rank in 0 1 3; do
-        /usr/bin/python3 "$topic" plain_file "$rank" "$mnt/rank$rank"
+        /usr/bin/python3 "$call" plain_file "$rank" "$mnt/rank$rank"
     done
     [ "$(stat -c %s b.dat)" -eq $((65536 + 2 * 4096 + 8)) ]
 }
@@ -200,7 +200,7 @@ END
     rm g.dat
     mount_spec g.json -o unique,create
     ls -l "$mnt" >/dev/null
-    /usr/bin/python3 "$topic" unique_slices "$mnt"
+    /usr/bin/python3 "$call" unique_slices "$mnt"
     # Far fewer requests than writes.
     [ "$(stat_of requests.write)" -lt 100 ]
     touch -d '2001-02-03 04:05:06' "$mnt/rank1"
@@ -211,7 +211,7 @@ END
     gaps_spec
     rm g.dat
     mount_spec g.json -o unique,create,threads=1
-    timeout 300 /usr/bin/python3 "$topic" unique_o_trunc_of_one "$mnt"
+    timeout 300 /usr/bin/python3 "$call" unique_o_trunc_of_one "$mnt"
     mpiio-umount "$mnt"
     mpiio-view cat g.json -r 1 | cmp -n 176000 - <(printf z; head -c 999 /dev/zero | tr '\0' m
         head -c 175000 /dev/zero | tr '\0' y)
@@ -279,7 +279,7 @@ END
     make_file data 3000
     mpiio-view put g.json -r 1 --offset 1k <data
     mpiio-view cat g.json -r 1 --offset 1k --length 3000 | cmp - data
-    /usr/bin/python3 "$topic" mpiio_view_put_writes_what_cat
+    /usr/bin/python3 "$call" mpiio_view_put_writes_what_cat
     mpiio-view cat g.json -r 2 | mpiio-view put g.json -r 0 --offset 100000
     mpiio-view cat g.json -r 0 --offset 100000 | cmp -n 25000 - <(mpiio-view cat g.json -r 2)
     run -2 mpiio-view put g.json -r 0 --length 5 </dev/null

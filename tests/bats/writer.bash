@@ -12,13 +12,13 @@ spec_of() {
 # fails. Prints "ERROR CALL BYTES": the error's name, the call, and the acknowledged bytes. sync=N:
 # fsync after every N calls. start=N, stop=N: bytes.
 writer() {
-    /usr/bin/python3 "$top/tests/programs/writer.py" writer "$@"
+    topic=$top/tests/programs/writer.py /usr/bin/python3 "$call" writer "$@"
 }
 
 # lines_there FILE BYTES: checks that the file begins with the first BYTES bytes of the writer's
 # output.
 lines_there() {
-    /usr/bin/python3 "$top/tests/programs/writer.py" lines_there "$@"
+    topic=$top/tests/programs/writer.py /usr/bin/python3 "$call" lines_there "$@"
 }
 
 # lines_stored BYTES: checks that rank 0's slice equals its bytes in the file, and begins with that

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 
-from common import at_once, fails, main, slice_of
+from common import at_once, fails, slice_of
 
 
 def py_both():
@@ -181,6 +181,3 @@ def pool_shows_what_is_written():
         assert buffer[:] == data, (i, buffer[:8])
         time.sleep(0.03 * (i % 3))
         assert os.preadv(at, [buffer], 0) == 4096 and buffer[:] == data, i
-
-
-main(globals())

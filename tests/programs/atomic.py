@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-from common import fails, in_processes, main, slice_of
+from common import fails, in_processes, slice_of
 
 
 def atomicity():
@@ -59,6 +59,3 @@ def parts_of_converted_values():
         assert os.pwrite(file, values[40:48], 24) == 8
         assert os.pread(file, 48, 0) == values[:16] + values[32:] + values[32:]
         os.close(file)
-
-
-main(globals())

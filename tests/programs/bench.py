@@ -4,7 +4,6 @@ import contextlib
 import sys
 import xml.etree.ElementTree as tree
 
-from common import main
 
 sys.dont_write_bytecode = True
 # First, because this folder has other modules of the same names.
@@ -53,6 +52,3 @@ def writes_and_reads_blocks():
         data[3] = data[3][:-8] + bytes(8)
         assert fails(read_blocks, bench, setting).endswith("read wrong data")
         assert fails(RUNNERS["array_nodes"], bench, setting).endswith("wrong data in the file")
-
-
-main(globals())

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 
-from common import at_once, main, stats
+from common import at_once, stats
 
 
 def dropped():
@@ -254,6 +254,3 @@ def grows_over_bytes_of_the_file():
     new = new if how in ("write", "append") else bytes(5)
     got, want = os.pread(fd, 3000, 0), b"b" * 1000 + b"c" * 5 + new + b"b" * 990
     assert got == (want[:-1] + b"e" if how == "far" else want), (how, got[1000:1020], got[-5:])
-
-
-main(globals())

@@ -5,7 +5,7 @@ import signal
 import threading
 import time
 
-from common import fails, main, stats, stop_process
+from common import fails, stats, stop_process
 
 results = {}  # the result of each node's call
 
@@ -81,6 +81,3 @@ def unmount_while_one_changes():
     left = any(os.path.ismount(f"m{node}") for node in (0, 2))
     assert results[1][0] == ("EBUSY" if left else None)
     assert os.path.ismount("m1")
-
-
-main(globals())

@@ -2,8 +2,6 @@
 """Programs of tests/bats/capture.bats."""
 import sys
 
-from common import main
-
 
 def darray():
     """Does the same as the program "kinds darray FILE", by mpi4py."""
@@ -21,6 +19,3 @@ def darray():
     file.Close()
     with open(f"rank{rank}.view1", "wb") as kept:
         kept.write(data)
-
-
-main(globals())

@@ -2,8 +2,6 @@
 """Programs of tests/bats/check.bats."""
 import struct
 
-from common import main
-
 
 def fields():
     """Makes fields of 40 x 100 values and of other sizes. They are smooth, in both byte orders and
@@ -28,6 +26,3 @@ def fields():
     np.random.default_rng(1).integers(0, 256, 32000, dtype=np.uint8).tofile("noise")
     np.add.outer(np.arange(40.0), np.zeros(100)).tofile("rows")
     np.add.outer(np.zeros(40), np.arange(100.0)).tofile("columns")
-
-
-main(globals())

@@ -2,7 +2,7 @@
 """Programs of tests/bats/cluster.bats."""
 import os
 
-from common import fails, main
+from common import fails
 
 
 def interleaved_slices_on_four_hosts():
@@ -53,6 +53,3 @@ def a_full_disk_in_a_flush():
         os.close(fd)
     file = open("disk/x.dat", "rb").read()
     assert file == b"".join(part[i << 20:][:1 << 20] for i in range(5) for part in parts)
-
-
-main(globals())

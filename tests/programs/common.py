@@ -3,13 +3,7 @@
 import errno
 import os
 import signal
-import sys
 import time
-
-
-def main(functions):
-    """Runs the function that the command line names. Its arguments are in sys.argv[1:]."""
-    functions[sys.argv.pop(1)]()
 
 
 def fails(call, *arguments):

@@ -6,8 +6,6 @@ import struct
 import subprocess
 import sys
 
-from common import main
-
 
 def records():
     with open("r.dat", "wb") as out:
@@ -100,6 +98,3 @@ def a_view_whose_order():
     mine[20001::2] = True
     words[mine] = words[mine].byteswap()
     assert (numpy.fromfile("b.dat", dtype="<u8") == words).all()
-
-
-main(globals())

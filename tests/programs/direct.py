@@ -5,7 +5,7 @@ import os
 import random
 import sys
 
-from common import at_once, await_true, main, stats
+from common import at_once, await_true, stats
 
 
 def random_reads():
@@ -120,6 +120,3 @@ def a_mapping_shows_what_another_view_writes():
         want = bytes([map[0] ^ 255]) * 512
         os.pwrite(other, want, 0)
         await_true(lambda: map[:512] == want)
-
-
-main(globals())

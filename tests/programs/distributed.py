@@ -5,7 +5,7 @@ import fcntl
 import os
 import sys
 
-from common import at_once, contents, main, overwrite
+from common import at_once, contents, overwrite
 
 
 def none_lost():
@@ -126,6 +126,3 @@ def opening_a_slice_shows_holes():
         fd = os.open(path, os.O_RDWR)
         assert os.fstat(fd).st_size == 2097152 and os.pread(fd, 4096, 524288) == b"x" * 4096
         os.close(fd)
-
-
-main(globals())

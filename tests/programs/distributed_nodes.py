@@ -3,7 +3,7 @@
 import sys
 import time
 
-from common import contents, main, overwrite
+from common import contents, overwrite
 
 
 def opening_a_slice_shows_what_another():
@@ -40,6 +40,3 @@ def two_hosts_and_a_foreign_client():
     lost = [int((data[:, rank] != rank + 1).any(axis=1).sum()) for rank in range(3)]
     print(f"{sys.argv[1:]}: of {data.shape[0]} records of each rank, lost are {lost}")
     assert data.size == run * 3 * 512 and lost == [0, 0, 0]
-
-
-main(globals())

@@ -5,8 +5,6 @@ import random
 import sys
 import xml.etree.ElementTree as tree
 
-from common import main
-
 
 def random_views_say_what_the_map():
     r = random.Random(int(sys.argv[1]))
@@ -92,6 +90,3 @@ def overlapping():
                   if 5 * (r % 2) <= column < 5 * (r % 2) + 7
                   and 5 * (r // 2) <= line < 5 * (r // 2) + 7}
         assert all_of(pixels, cell) & set(RANK) == owners, (line, column)
-
-
-main(globals())

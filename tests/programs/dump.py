@@ -8,7 +8,6 @@ import struct
 import sys
 
 from basic_types import formats, parts, read, types
-from common import main
 
 
 def names():
@@ -121,6 +120,3 @@ def an_etype_of_a_million_values():
     words = open("line").read().split(" ")
     assert words[::2] == [str(value) for value in data["a"]]
     assert "\n".join(words[1::2]) == "\n".join(str(value) for value in data["b"]) + "\n"
-
-
-main(globals())

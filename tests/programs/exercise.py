@@ -2,8 +2,6 @@
 """Programs of tests/bats/exercise.bats."""
 import sys
 
-from common import main
-
 
 def file_is_model():
     data = open(sys.argv[2], "rb").read()
@@ -38,6 +36,3 @@ def values_in_another_byte_order():
             want[:, start:end] = model[:, start:end][:, ::-1]
         got = parts(file[rank::2])
         assert (got == want[:len(got)]).all() and len(got) == len(want), rank
-
-
-main(globals())

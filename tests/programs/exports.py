@@ -12,7 +12,7 @@ import numpy as np
 sys.dont_write_bytecode = True
 
 from arrays import native, random_views, spec_of, views_of_basics  # noqa: E402
-from common import fails, main  # noqa: E402
+from common import fails  # noqa: E402
 
 sys.path.pop(0)  # dask would import sparse.py of this folder instead of a module of that name
 
@@ -410,7 +410,3 @@ def labels():
                 assert group.f0.dims == group.f1.dims == ("f1_", "x")
                 assert group.x.values.tolist() == [1, 3]
                 assert group.f1.values.ravel().tolist() == list(range(1, 16, 2))
-
-
-main({"random": compare_random, "basics": compare_basics, "refusals": refusals, "written": written,
-      "growing": growing, "sum": sum_of, "from_files": from_files, "labels": labels})

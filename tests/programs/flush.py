@@ -8,7 +8,7 @@ import struct
 import sys
 import time
 
-from common import at_once, await_true, fails, main, slice_of, stats
+from common import at_once, await_true, fails, slice_of, stats
 from slices import merged
 
 
@@ -284,6 +284,3 @@ def parts_and_wholes_at_random():
     have = open("f.dat", "rb").read()
     wrong = [n for n in range(COUNT) if have[4 * n:4 * n + 4] != bytes(reversed(model[n][:4]))]
     assert not wrong, wrong
-
-
-main(globals())

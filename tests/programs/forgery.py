@@ -6,7 +6,7 @@ import random
 import struct
 import sys
 
-from common import contents, main, overwrite
+from common import contents, overwrite
 
 FORM = "=QQiiI68s"
 
@@ -56,6 +56,3 @@ def becomes_root_again():
         fd = os.open("evil/rank0", os.O_RDWR)
         assert os.pread(fd, 100, 0) == b"mine\n", user
         os.pwrite(fd, b"mallory was here", 0)
-
-
-main(globals())

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 
-from common import await_true, fails, main, stats
+from common import await_true, fails, stats
 
 
 def a_writer_asks_for_the_size():
@@ -286,6 +286,3 @@ def append():
     assert os.write(fd, b"write") == 5
     os.lseek(fd, 0, 0)
     assert os.write(fd, b"again") == 5
-
-
-main(globals())

@@ -6,7 +6,6 @@ import os
 import random
 import sys
 
-from common import main
 
 sys.path.insert(0, os.path.join(os.environ["top"], "tests/history"))
 import linear  # noqa: E402
@@ -213,7 +212,3 @@ def the_judge_of_registers_sees_what_is_wrong():
     assert arena(torn).judged(crashed={1}), "a write that has succeeded is whole"
     assert "belong elsewhere" in arena(moved).judged()[0]
     assert "which was never made" in arena(strange).judged()[0]
-
-
-if __name__ == "__main__":
-    main(globals())

@@ -3,7 +3,7 @@
 import os
 import sys
 
-from common import main, slice_of
+from common import slice_of
 from slices import merged
 
 
@@ -17,6 +17,3 @@ def write_together():
         assert os.pwrite(fd, part, 0) == size
     os.fsync(files[1])
     assert open("x.dat", "rb").read() == merged(parts, block)
-
-
-main(globals())

@@ -3,7 +3,7 @@
 import os
 import time
 
-from common import at_once, main
+from common import at_once
 
 
 def switch_while_reading():
@@ -21,6 +21,3 @@ def switch_while_reading():
                 os.setxattr(mnt, "user.mpiio.log", level)
 
     at_once(lambda call: call(), (read, read, switch))
-
-
-main(globals())

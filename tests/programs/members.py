@@ -4,8 +4,6 @@ import json
 import random
 import sys
 
-from common import main
-
 
 def stripes():
     count, block = int(sys.argv[1]), int(sys.argv[2])
@@ -47,6 +45,3 @@ def names_count_from_any_number():
         spec = {"viewspec": 1, "members": {"file": pattern, "view": {"filetype": view}}}
         json.dump(spec, open(f"s{case}.json", "w"))
         whole.tofile(f"whole{case}")
-
-
-main(globals())

@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 
-from common import await_true, fails, main, slice_of, stats
+from common import await_true, fails, slice_of, stats
 from slices import merged
 
 
@@ -276,6 +276,3 @@ def nodes_in_a_tree():
         os.write(files[rank], parts[rank])
     os.fsync(files[4])
     assert open("f.dat", "rb").read() == merged(parts, 8)
-
-
-main(globals())

@@ -4,7 +4,7 @@ import os
 import signal
 import threading
 
-from common import await_true, fails, main, stats
+from common import await_true, fails, stats
 
 
 def a_share_of_one():
@@ -70,6 +70,3 @@ def what_cannot_be_stored_is_told():
     os.close(zero)
     assert fails(os.fsync, one) == "ENOSPC"
     assert fails(os.close, one) == "ENOSPC"
-
-
-main(globals())

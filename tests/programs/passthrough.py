@@ -4,7 +4,7 @@ import mmap
 import os
 import sys
 
-from common import fails, main
+from common import fails
 
 
 def all_ways_of_access():
@@ -30,6 +30,3 @@ def holes_are_the_file():
     for whence in os.SEEK_DATA, os.SEEK_HOLE:
         for offset in 0, 50000, 100002, 200000, 1048577:
             assert os.lseek(fd, offset, whence) == os.lseek(file, offset, whence), (whence, offset)
-
-
-main(globals())

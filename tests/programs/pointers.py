@@ -5,7 +5,6 @@ import io
 import os
 import sys
 
-from common import main
 
 sys.path.insert(0, os.path.join(os.environ["top"], "tests/history"))
 import judge  # noqa: E402
@@ -130,6 +129,3 @@ def the_judge_sees_what_is_wrong():
         history.logs[SECOND].pop()
     with wrong("records to be taken have changed") as history:
         history.taken[7] = bytes(RECORD)
-
-
-main(globals())

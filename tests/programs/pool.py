@@ -4,7 +4,7 @@ import mmap
 import os
 import sys
 
-from common import at_once, main
+from common import at_once
 
 
 def read_slices():
@@ -26,6 +26,3 @@ def read_slices():
 
     at_once(read, range(nodes))
     print(sum(8 * int((homes[rank::ranks] != rank % nodes).sum()) for rank in range(ranks)))
-
-
-main(globals())

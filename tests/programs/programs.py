@@ -5,7 +5,7 @@ import os
 import random
 import sys
 
-from common import contents, in_processes, main
+from common import contents, in_processes
 
 
 def part(path, ranks, block, rank):
@@ -101,6 +101,3 @@ def composed():
     got = numpy.fromfile("x.dat", numpy.uint8)
     wrong = numpy.flatnonzero(got != want.reshape(-1))
     assert not len(wrong), f"{len(wrong)} bytes differ, first at {wrong[0]}, last at {wrong[-1]}"
-
-
-main(globals())

@@ -7,7 +7,7 @@ import struct
 import sys
 import threading
 
-from common import in_processes, main
+from common import in_processes
 
 
 def records():
@@ -107,6 +107,3 @@ def a_number_stored_as_another_one():
     os.close(first)
     with open("mnt/rank0", "rb") as again:
         assert again.read(10) == six
-
-
-main(globals())

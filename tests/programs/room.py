@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 
-from common import await_true, fails, main, stats, stop_process
+from common import await_true, fails, stats, stop_process
 
 
 def held():
@@ -164,6 +164,3 @@ def who_waits_for_it_to_store():
     second.join(300)
     assert saved == [None], saved
     assert stat("lost_bytes") == 0
-
-
-main(globals())

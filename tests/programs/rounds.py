@@ -5,7 +5,7 @@ import random
 import sys
 import time
 
-from common import await_true, in_processes, main, slice_of, stats
+from common import await_true, in_processes, slice_of, stats
 
 
 def random_rounds():
@@ -38,6 +38,3 @@ def random_rounds():
                 want.write(data + bytes(-len(data) % etype))
     assert total("ordered_waiting_bytes") == 0 and total("ordered_waits") > 0
     await_true(lambda: all(os.getxattr(f"{mount}/ordered", "user.mpiio.turn") == b"0" for mount in mounts))
-
-
-main(globals())

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 
-from common import fails, main
+from common import fails
 
 
 def members_are_read_by_the_program():
@@ -191,6 +191,3 @@ def daemon():
         open("started." + sys.argv[2], "w").write(str(os.getpid()))
         import time
         time.sleep(600)
-
-
-main(globals())

@@ -2,7 +2,7 @@
 """Programs of tests/bats/sequential.bats."""
 import os
 
-from common import fails, in_processes, main
+from common import fails, in_processes
 
 
 def processes_take_whole_records():
@@ -35,6 +35,3 @@ def records_that_processes_write_come_whole():
         with open(f"mnt/ordered/rank{rank}", "wb") as out:
             out.write(b"rank %d         \n" % rank)
     assert fails(os.open, "mnt/shared", os.O_RDONLY) == "EACCES"
-
-
-main(globals())

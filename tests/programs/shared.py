@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 
-from common import fails, main, stats
+from common import fails, stats
 
 
 def position():
@@ -130,6 +130,3 @@ assert os.write(fd, b"record%s\\n" % sys.argv[1].encode()) == 8""", str(i)]) for
     assert [writer.wait() for writer in writers] == [0, 0]
     assert there == 2, there
     print(*sorted(open("f.dat").read(16).split()))
-
-
-main(globals())

@@ -10,7 +10,7 @@ import struct
 import sys
 import time
 
-from common import await_true, in_processes, main, stop_process
+from common import await_true, in_processes, stop_process
 
 
 def o_trunc_of_one_does_not_hurt():
@@ -197,6 +197,3 @@ def what_the_kernel_holds():
             assert os.lseek(each, place, os.SEEK_DATA) == place, (options, place)
             assert os.lseek(each, place, os.SEEK_HOLE) >= place + 4096, (options, place)
         assert os.lseek(each, 0, os.SEEK_HOLE) <= 4 << 20
-
-
-main(globals())

@@ -4,8 +4,6 @@ import os
 import random
 import sys
 
-from common import main
-
 
 def sources():
     with open("sp", "wb") as f:
@@ -46,6 +44,3 @@ def dense():
         if len(sys.argv) > 2:
             out.seek(9000)
             out.write(b"behind")
-
-
-main(globals())

@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 
-from common import main, stats
+from common import stats
 
 
 def what_was_acknowledged():
@@ -69,6 +69,3 @@ def load():
             pass
     for fd in [os.open(sys.argv[1], os.O_RDONLY) for i in range(6)]:
         threading.Thread(target=work, args=(fd,)).start()
-
-
-main(globals())

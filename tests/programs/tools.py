@@ -5,7 +5,7 @@ import os
 import random
 import sys
 
-from common import fails, main
+from common import fails
 
 
 def python_maps_a_slice():
@@ -76,6 +76,3 @@ def seek_data_and_seek_hole():
     none = os.open(sys.argv[1] + "/rank3", os.O_RDONLY)
     assert os.lseek(none, 0, os.SEEK_HOLE) == 0
     assert fails(os.lseek, none, 0, os.SEEK_DATA) == "ENXIO"
-
-
-main(globals())

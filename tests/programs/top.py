@@ -3,7 +3,7 @@
 import re
 import sys
 
-from common import main, stats
+from common import stats
 
 
 def all_numbers_of_stats_json():
@@ -19,6 +19,3 @@ def all_numbers_of_stats_json():
     assert set(kind for name, kind in found if name == "requests_total") == set(now["requests"])
     for name in ("store_writes", "lost_bytes", "nodes"):
         assert found.get((name, None), found.get((name + "_total", None))) == now[name], name
-
-
-main(globals())

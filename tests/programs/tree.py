@@ -5,8 +5,6 @@ import errno
 import os
 import sys
 
-from common import main
-
 
 def the_protocol_of_getxattr_and_listxattr():
     libc = ctypes.CDLL(None, use_errno=True)
@@ -67,6 +65,3 @@ def in_a_small_folder_each_answer():
         names = [name for name in os.listdir("mnt") if name.startswith("rank")]
         os.truncate("l.dat", 200 * 8 * size)
         assert {os.stat("mnt/" + name).st_size for name in names} == {8 * size}
-
-
-main(globals())

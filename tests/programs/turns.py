@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 
-from common import await_true, in_processes, main, stats
+from common import await_true, in_processes, stats
 
 
 def ranks_on_several_nodes_read_one():
@@ -93,6 +93,3 @@ def of_daemons_that_are_killed():
     missing = [len(hole) for hole in holes.findall(open("f.dat", "rb").read())]
     print(len(got), "lines; holes:", missing)
     assert len(missing) <= len(victims) and set(missing) <= {4, 5}, missing
-
-
-main(globals())

@@ -6,8 +6,6 @@ import shlex
 import subprocess
 import sys
 
-from common import main
-
 
 def make_slice():
     data = open(sys.argv[1], "rb").read()
@@ -38,6 +36,3 @@ def examples_are_true():
             outputs += 1
             assert [line.split() for line in got.splitlines()] == want, (spec, command, got)
     assert examples >= 18 and outputs >= examples, (examples, outputs)
-
-
-main(globals())

@@ -5,7 +5,6 @@ import os
 import random
 import sys
 
-from common import main
 from slices import Runs
 
 
@@ -130,6 +129,3 @@ def mpiio_view_put_writes_what_cat():
     for i in range(len(old)):
         if (i - 100) % 96 // 24 != 1 or i < 100:
             assert old[i] == new[i], i
-
-
-main(globals())

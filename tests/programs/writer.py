@@ -4,8 +4,6 @@ import errno
 import os
 import sys
 
-from common import main
-
 
 def writer():
     options = dict(word.split("=") for word in sys.argv[2:])
@@ -40,6 +38,3 @@ def lines_there():
     bad = [i for i in range(size) if got[i:i + 1] != want[i:i + 1]]
     if bad:
         sys.exit(f"{len(bad)} of {size} bytes are not there, first {bad[0]}")
-
-
-main(globals())
