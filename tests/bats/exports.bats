@@ -10,13 +10,10 @@ load nodes
 # demo_spec: makes f.dat, 7 x 10 doubles, and f.json, which divides them into blocks of four ranks.
 demo_spec() {
     py 'open("f.dat", "wb").write(struct.pack("70d", *range(70)))'
-    cat >f.json <<'END'
-{ "viewspec": 1, "file": "f.dat", "ranks": 4,
-  "view": { "name": "temp", "dims": ["y", "x"], "etype": "double",
+    one_view f.dat 4 '{ "name": "temp", "dims": ["y", "x"], "etype": "double",
             "filetype": { "type": "darray", "gsizes": [7, 10], "psizes": [2, 2],
                           "distribs": ["block", "block"], "dargs": [null, null],
-                          "order": "C" } } }
-END
+                          "order": "C" } }' >f.json
 }
 
 @test "exports: zarr, xarray, dask, netCDF4 and vtk9 read random views as NumPy does" {
@@ -86,12 +83,9 @@ END
 
 @test "exports: a file grows and shrinks while they are open" {
     truncate -s 144 g.dat
-    cat >s.json <<'END'
-{ "viewspec": 1, "file": "g.dat", "ranks": 3,
-  "view": { "etype": "int",
+    one_view g.dat 3 '{ "etype": "int",
             "filetype": { "type": "subarray", "sizes": [3, 4], "subsizes": [1, 4],
-                          "starts": ["rank", 0], "order": "C" } } }
-END
+                          "starts": ["rank", 0], "order": "C" } }' >s.json
     mount_spec s.json -o zarr,nc
     python growing "$mnt"
 }
@@ -138,10 +132,7 @@ END
     counts_requests
     truncate -s 8M s.dat
     printf '\7' | dd of=s.dat bs=1 seek=7999992 conv=notrunc status=none # element 999999
-    cat >s.json <<'END'
-{ "viewspec": 1, "file": "s.dat", "ranks": 1000000,
-  "view": { "tiles": 1, "etype": "int64_t", "filetype": { "type": "hpf_block", "size": 1000000 } } }
-END
+    one_view s.dat 1000000 '{ "tiles": 1, "etype": "int64_t", "filetype": { "type": "hpf_block", "size": 1000000 } }' >s.json
     mount_spec s.json -o zarr,nc,vti
     [ "$(stat -c %s "$mnt/zarr/data/999999")" -eq 8 ]
     [ "$(od -An -td8 "$mnt/zarr/data/999999")" -eq 7 ]

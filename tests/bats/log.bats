@@ -37,6 +37,7 @@ unmount_with_warning() {
     grep -qE "^[-0-9]{10}T[:0-9]{8}Z warning mpiio-mount\[[0-9]+\]: $mnt: .*s.dat is not removed: " <(
         log_mount delete_on_close && unmount_with_warning && cat log
     )
+    rm log
     log_mount delete_on_close
     [ "$(attribute "$mnt" log)" = info ]
     setfattr -n user.mpiio.log -v error "$mnt"

@@ -109,12 +109,9 @@ a["a"] = range(6)
 a["b"] = np.arange(12).reshape(6, 2)
 a["c"] = list("uvwxyz")
 a.tofile("s.dat")'
-    cat >s.json <<'END'
-{ "viewspec": 1, "file": "s.dat", "ranks": 2,
-  "view": { "etype": { "type": "struct", "types": ["int", "double", "char"],
+    one_view s.dat 2 '{ "etype": { "type": "struct", "types": ["int", "double", "char"],
                        "blocklengths": [1, 2, 1], "displacements": [0, 8, 24] },
-            "filetype": { "type": "scatter" } } }
-END
+            "filetype": { "type": "scatter" } }' >s.json
     mount_spec s.json -o npy
     np '
 a = np.load(m + "/rank1.npy", mmap_mode="r")

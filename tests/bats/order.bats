@@ -21,13 +21,10 @@ END
 # halo_spec: makes h.dat with 12 x 8 ints for 4 ranks. In memory, each has a ghost cell all around.
 halo_spec() {
     np 'np.arange(96, dtype="i4").tofile("h.dat")'
-    cat >h.json <<'END'
-{ "viewspec": 1, "file": "h.dat", "ranks": 4,
-  "view": { "etype": "int", "tiles": 1,
+    one_view h.dat 4 '{ "etype": "int", "tiles": 1,
     "filetype": { "type": "darray", "gsizes": [12, 8], "psizes": [2, 2], "order": "C",
                   "distribs": ["block", "block"], "dargs": [null, null] },
-    "buftype": { "type": "subarray", "sizes": [8, 6], "subsizes": [6, 4], "starts": [1, 1], "order": "C" } } }
-END
+    "buftype": { "type": "subarray", "sizes": [8, 6], "subsizes": [6, 4], "starts": [1, 1], "order": "C" } }' >h.json
 }
 
 @test "order: a view ends with its tiles, whatever follows in the file, and does not grow" {

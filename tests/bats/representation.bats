@@ -7,10 +7,7 @@ load helper
 
 # view TYPE DATAREP [RANKS]: makes x.json. Values of TYPE (JSON) in x.dat are dealt to the ranks.
 view() {
-    cat >x.json <<END
-{ "viewspec": 1, "file": "x.dat", "ranks": ${3:-1},
-  "view": { "etype": $1, "filetype": { "type": "scatter" }, "datarep": "$2" } }
-END
+    one_view x.dat "${3:-1}" '{ "etype": '"$1"', "filetype": { "type": "scatter" }, "datarep": "'"$2"'" }' >x.json
 }
 
 # A record: 'a', a short, a long, a wchar, a float, a long double. It has 29 bytes in external32.

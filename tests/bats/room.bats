@@ -251,12 +251,9 @@ room_comes_and_goes() {
     ram_disk 8m
     head -c 64K /dev/zero >disk/f.dat
     truncate -s 6M disk/f.dat
-    cat >s.json <<'END'
-{ "viewspec": 1, "file": "disk/f.dat", "ranks": 2,
-  "view": { "datarep": "external32", "filetype": { "type": "scatter", "blocklength": 131072 },
+    one_view disk/f.dat 2 '{ "datarep": "external32", "filetype": { "type": "scatter", "blocklength": 131072 },
             "etype": { "type": "struct", "types": ["int", "long"], "blocklengths": [1, 1],
-                       "displacements": [0, 4] } } }
-END
+                       "displacements": [0, 4] } }' >s.json
     start_nodes 2 -o dirty_max=1M,flush_interval=0,peer_timeout=60
     head -c 4096 /dev/zero >disk/little
     fill_disk

@@ -8,10 +8,7 @@ load helper
 # fifo_spec [ETYPE]: makes a FIFO f, and s.json, in which 3 ranks have the same view of it.
 fifo_spec() {
     mkfifo f
-    cat >s.json <<END
-{ "viewspec": 1, "file": "f", "ranks": 3,
-  "view": { "etype": ${1:-\"byte\"}, "filetype": { "type": "broadcast" } } }
-END
+    one_view f 3 '{ "etype": '"${1:-\"byte\"}"', "filetype": { "type": "broadcast" } }' >s.json
 }
 
 # asked KIND COUNT: succeeds once the kernel has sent that many requests.

@@ -8,13 +8,10 @@ load helper
 # Makes a file of 64 bytes and 12 x 10 doubles, and its view, in JSON and in shorthand.
 matrix() {
     make_file m.dat $((64 + 960))
-    cat >m.json <<'END'
-{ "viewspec": 1, "file": "m.dat", "ranks": 4,
-  "view": { "disp": 64, "etype": "double",
+    one_view m.dat 4 '{ "disp": 64, "etype": "double",
             "filetype": { "type": "darray", "gsizes": [12, 10], "psizes": [2, 2],
                           "distribs": ["block", "cyclic"], "dargs": [null, 3],
-                          "order": "C" } } }
-END
+                          "order": "C" } }' >m.json
     shorthand='darray 12x10 block,cyclic(3) on 2x2 of double at 64'
 }
 

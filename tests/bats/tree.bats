@@ -8,10 +8,7 @@ load helper
 # spec RANKS: deals blocks of 8 bytes to that many ranks.
 spec() {
     make_file t.dat 65536
-    cat >t.json <<EOF
-{ "viewspec": 1, "file": "t.dat", "ranks": $1,
-  "view": { "disp": 16, "etype": "int", "filetype": { "type": "scatter", "blocklength": 2 } } }
-EOF
+    one_view t.dat "$1" '{ "disp": 16, "etype": "int", "filetype": { "type": "scatter", "blocklength": 2 } }' >t.json
 }
 
 # mount_ranks RANKS [OPTION...]: makes t.json by spec, and mounts it with options.
@@ -333,10 +330,7 @@ END
     make_file t.dat 4096
     # Only rank 1 of very many has a negative displacement, so the check before the mount
     # skips it.
-    cat >t.json <<'EOF'
-{ "viewspec": 1, "file": "t.dat", "ranks": 1000000,
-  "view": { "disp": "0 - max(0, 1 - max(rank - 1, 1 - rank))" } }
-EOF
+    one_view t.dat 1000000 '{ "disp": "0 - max(0, 1 - max(rank - 1, 1 - rank))" }' >t.json
     SLURM_JOB_ID=4711 mpiio-fused -o "log=$tmp/log" t.json mnt
     errors_are <<'END'
 EIO os.stat(m + "/rank000001")

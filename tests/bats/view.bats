@@ -216,13 +216,10 @@ END
     [ "$(mpiio-view map swapped.json -r 0 --length 8)" = $'0\t16\t8' ]
     [ "$(mpiio-view owner swapped.json 52)" = $'-\t0\t12' ]
     # A byte and a long, which has four bytes in the file. Every other record belongs to rank 0.
-    cat >n.json <<'END'
-{ "viewspec": 1, "file": "n.dat", "ranks": 2,
-  "view": { "disp": 3, "datarep": "external32",
+    one_view n.dat 2 '{ "disp": 3, "datarep": "external32",
             "etype": { "type": "struct", "blocklengths": [1, 1], "displacements": [0, 1],
                        "types": ["byte", "long"] },
-            "filetype": { "type": "scatter" } } }
-END
+            "filetype": { "type": "scatter" } }' >n.json
     make_file n.dat 1003
     mpiio-view check n.json
     [ "$(mpiio-view map n.json -r 1 --length 18)" = $'0\t8\t5\n9\t18\t5' ]
