@@ -19,7 +19,7 @@ write_results() {
            .rows[3].target_is = "at most" | .rows[5].why = "no peer here"' >results.json
 }
 
-@test "bench: --svg draws a mark for each ratio" {
+@test "bench: --svg draws a mark for each ratio, on a logarithmic scale, with results beyond it at its edge" {
     write_results
     run -0 --separate-stderr "$top/scripts/bench" --from results.json --svg chart.svg
     [[ $output == *"P12  library 8 of 32: <peer> "*" 9600 "* ]]
@@ -32,10 +32,6 @@ write_results() {
     grep -qF '>2.50</text>' chart.svg
     grep -qF '>1.10 (&lt;= 1.2)</text>' chart.svg
     rsvg-convert chart.svg -o chart.png
-}
-
-@test "bench: --svg has a logarithmic scale, with results beyond it at its edge" {
-    write_results
     jq '.rows = [.rows[0] * {ratio: 0.25}, .rows[0] * {ratio: 1}, .rows[0] * {ratio: 4},
                  .rows[0] * {ratio: 20}, .rows[0] * {ratio: 9600}]' results.json >powers.json
     run -0 --separate-stderr "$top/scripts/bench" --from powers.json --svg chart.svg

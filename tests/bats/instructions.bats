@@ -28,11 +28,8 @@ check() {
     done
 }
 
-@test "instructions: reading a byte takes no more than the limit" {
+@test "instructions: reading and writing a byte take no more than the limit" {
     check read native 8 449 read native 64 260 read native 512 311
-}
-
-@test "instructions: writing a byte takes no more than the limit" {
     check write native 8 449 write native 64 260 write native 512 309
 }
 

@@ -52,56 +52,28 @@ own_spec() {
     done
 }
 
-@test "mount: has its own type in the table of mounts, with the spec's name" {
-    mount_new scatter
-    [ "$(findmnt -n -o FSTYPE "$mnt")" = fuse.mpiio ]
-}
-
-@test "mount: an unprivileged user mounts, reads and unmounts" {
+@test "mount: an unprivileged user mounts, reads and unmounts, and so does root; a file that may not be opened, and a limit, are named" {
+    local pid
     own_spec
     chmod 644 s.dat s.json
     as_user mpiio-mount s.json mnt
     [ "$(findmnt -n -o FSTYPE "$PWD/mnt")" = fuse.mpiio ]
     as_user cmp -n 512 s.dat mnt/rank0
-    local pid
     pid=$(as_user cat mnt/.mpiio/stats.json | jq .pid)
     [ "$(stat -c %u "/proc/$pid")" -ne 0 ]
     as_user mpiio-umount mnt
     gone "$pid"
     run ! is_mounted mnt
-}
-
-@test "mount: root unmounts another user's mount and waits for the daemon" {
-    own_spec
     as_user mpiio-mount s.json mnt
-    local pid
     pid=$(as_user cat mnt/.mpiio/stats.json | jq .pid)
     as_root "$(type -P mpiio-umount)" mnt
     has_ended "$pid"
-}
-
-@test "mount: a user cannot mount a file that he may not open, status 1" {
-    own_spec
     as_root chown root s.dat
     as_root chmod 600 s.dat
     run -1 as_user mpiio-mount s.json mnt
     [[ $output == "mpiio-mount: "*"s.dat: Permission denied" ]]
     run ! is_mounted mnt
-}
-
-@test "mount: with -o ro, opening a slice for writing gives EROFS" {
-    mount_new scatter -o ro
-    run -1 bash -c "echo x >'$mnt/rank0'"
-    [[ $output == *"Read-only file system"* ]]
-    run -1 bash -c "echo x >>'$mnt/rank0'"
-    [[ $output == *"Read-only file system"* ]]
-    make_file again.dat 4096
-    cmp s.dat again.dat
-}
-
-@test "mount: a limit that is reached is named, with the way to raise it" {
     local processes="too many processes and threads (raise the limit with ulimit -u)"
-    own_spec
     as_root chown nobody s.dat
     complains 1 "mpiio-mount: cannot start: $processes" as_user prlimit --nproc=2 mpiio-mount s.json mnt
     run -1 as_user prlimit --nproc=1 mpiio-fused s.json mnt
@@ -110,4 +82,15 @@ own_spec() {
     complains 1 "mpiio-mount: cannot start: too many open files (raise the limit with ulimit -n)" \
         as_user prlimit --nofile=10 mpiio-mount s.json mnt
     run ! is_mounted mnt
+}
+
+@test "mount: with -o ro, opening a slice for writing gives EROFS; it has its own type in the table of mounts" {
+    mount_new scatter -o ro
+    run -1 bash -c "echo x >'$mnt/rank0'"
+    [[ $output == *"Read-only file system"* ]]
+    run -1 bash -c "echo x >>'$mnt/rank0'"
+    [[ $output == *"Read-only file system"* ]]
+    make_file again.dat 4096
+    cmp s.dat again.dat
+    [ "$(findmnt -n -o FSTYPE "$mnt")" = fuse.mpiio ]
 }

@@ -51,7 +51,7 @@ all_commands() {
     all_commands many-views.json v7
 }
 
-@test "walks: values are unchanged, and their runs are whole" {
+@test "walks: values are unchanged, and their runs are whole; the owner of a byte, among the maximal number of ranks" {
     run -0 mpiio-view map doubling-dense.json -r 0 --length 1000000000000
     [ "$output" = $'0\t0\t1000000000000' ]
     run -0 mpiio-view map doubling-touching.json -r 0 --length 6
@@ -60,6 +60,12 @@ all_commands() {
     [ "$output" = $'-\t0\t4' ]
     run -0 mpiio-view owner doubling.json 26
     [ "$output" = "" ]
+    run -0 mpiio-view owner ranks-scatter.json 12345
+    [ "$output" = $'-\t3086\t1' ]
+    run -0 mpiio-view owner -f nothing ranks-scatter.json 8589934592
+    [ "$output" = $'-\t1\t4' ]
+    run -0 mpiio-view owner ranks-cyclic.json 12345
+    [ "$output" = $'-\t3086\t1' ]
 }
 
 # use_mount: reads, writes, allocates and seeks in rank 0's slice. The results do not matter.
@@ -91,7 +97,7 @@ for whence in os.SEEK_DATA, os.SEEK_HOLE:
     done
 }
 
-@test "walks: sizes, counts and extents of zero, in all constructors and all commands" {
+@test "walks: sizes, counts and extents of zero, in all constructors, all commands and a mount" {
     local view
     /usr/bin/python3 "$top/tests/walks/nothing.py" >nothing.json
     ends check nothing.json
@@ -108,10 +114,6 @@ for whence in os.SEEK_DATA, os.SEEK_HOLE:
         ends draw nothing.json -v "$view"
         ends put nothing.json -r 0 -v "$view" </dev/null
     done
-}
-
-@test "walks: a mount of slices without data" {
-    /usr/bin/python3 "$top/tests/walks/nothing.py" >nothing.json
     mpiio-mount -o npy nothing.json "$mnt"
     [ "$(find "$mnt" -name rank0 -size 0 | wc -l)" -gt 200 ]
     cat "$mnt"/*/rank1 >/dev/null
@@ -120,15 +122,6 @@ for whence in os.SEEK_DATA, os.SEEK_HOLE:
     run ! truncate -s 8 "$mnt/contiguous-0-0/rank0"
     [ "$(getfattr --only-values -n user.mpiio.view "$mnt/contiguous-0-0/rank1")" = contiguous-0-0 ]
     mpiio-umount "$mnt"
-}
-
-@test "walks: the owner of a byte, among the maximal number of ranks" {
-    run -0 mpiio-view owner ranks-scatter.json 12345
-    [ "$output" = $'-\t3086\t1' ]
-    run -0 mpiio-view owner -f nothing ranks-scatter.json 8589934592
-    [ "$output" = $'-\t1\t4' ]
-    run -0 mpiio-view owner ranks-cyclic.json 12345
-    [ "$output" = $'-\t3086\t1' ]
 }
 
 @test "walks: the owners of dealt bytes, compared with the slices' own maps" {
