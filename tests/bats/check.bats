@@ -183,7 +183,7 @@ END
     suspects -- --view 'scatter 5 on 20000 of double' -f f8le
 }
 
-@test "check: the array's order" {
+@test "check: the array's order, an array that does not fit the file, markers of Fortran records" {
     local array='darray 40x100 block,block on 2x2 of double'
     python fields
     suspects -- --view "$array" -f f8le
@@ -196,11 +196,6 @@ END
     suspects -- --view "$array" -f columns
     suspects -- --view "$array" -f noise
     suspects -- --view "$array" -f zeros
-}
-
-@test "check: an array that does not fit the file" {
-    local array='darray 40x100 block,block on 2x2 of double'
-    python fields
     suspects 'the file has 64 bytes more than the array of 32000 bytes (a header? then "disp" is 64)' \
         -- --view "$array" -f header
     suspects -- --view "$array at 64" -f header
@@ -211,11 +206,6 @@ END
         -- --view "$array" -f short
     suspects 'all slices are empty: the file has 32000 bytes, and the first etype begins at displacement 40000' \
         -- --view 'scatter of double at 40000 on 4' -f f8le
-}
-
-@test "check: markers of Fortran records" {
-    local array='darray 40x100 block,block on 2x2 of double'
-    python fields
     suspects 'a Fortran record seems to begin at displacement 0: 32000 bytes between two markers of 4 (is "disp" 4? mpiio-view spec --from FILE lists the records)' \
         'the file has 8 bytes more' -- --view "$array" -f record
     suspects 'the file ends inside an etype' 'the file has 4 bytes more' \

@@ -56,9 +56,14 @@ sent() {
     umount_hosts 2
 }
 
-@test "cluster: what is closed or synced on one host is seen by an open or sync on another" {
+@test "cluster: what is closed or synced on one host is seen by an open or sync on another; a mount that is unmounted lazily while in use keeps the others mounted" {
     mount_on 2
     /usr/bin/python3 "$call" what_is_closed_or_synced
+    exec 9<at/1/rank0
+    as_root umount -l at/1
+    complains 1 "mpiio-umount: at/0: node1: $tmp/at/1: Device or resource busy (though unmounted lazily)" \
+        mpiio-umount at/0
+    exec 9<&-
     umount_hosts
 }
 
@@ -180,7 +185,7 @@ END
     done
 }
 
-@test "cluster: mpiio-umount on any host unmounts all, and reports what keeps a mount busy; -f does not wait" {
+@test "cluster: mpiio-umount on any host unmounts all, also read-only ones, and reports what keeps a mount busy; -f does not wait; one node can be unmounted alone" {
     mount_on 3
     exec 9<at/2/rank0
     complains 1 "mpiio-umount: at/0: node2: $tmp/at/2: Device or resource busy" mpiio-umount at/0 9<&-
@@ -193,12 +198,18 @@ END
     timeout 300 mpiio-umount -f at/0 9<&-
     exec 9<&-
     nothing_mounted
-}
-
-@test "cluster: a read-only mount is unmounted on all hosts, too" {
-    mount_on 3 -o ro
+    mount_hosts x.json -o ro
     run ! as_user getfattr -n user.mpiio.unmount at/0
     umount_hosts 1
+    mount_hosts x.json
+    printf 12345678 >at/1/rank1
+    mpiio-umount --node at/1
+    run ! mountpoint -q at/1
+    printf abcdefgh >at/2/rank2
+    [ "$(cat at/0/rank2)" = abcdefgh ]
+    [ "$(attribute at/0 state)" = ok ]
+    umount_hosts
+    cmp x.dat <(printf '\0\0\0\0\0\0\0\00012345678abcdefgh')
 }
 
 @test "cluster: a mount point whose name has a newline does not count as in use" {
@@ -207,16 +218,6 @@ END
     at switch mpiio-mount --hosts="$hosts" x.json $'at/%n/a\nb'
     mpiio-umount at/1/$'a\nb'
     nothing_left
-}
-
-@test "cluster: a mount that is unmounted lazily while in use keeps the others mounted" {
-    mount_on 2
-    exec 9<at/1/rank0
-    as_root umount -l at/1
-    complains 1 "mpiio-umount: at/0: node1: $tmp/at/1: Device or resource busy (though unmounted lazily)" \
-        mpiio-umount at/0
-    exec 9<&-
-    umount_hosts
 }
 
 @test "cluster: mpiio-umount on all hosts at once unmounts all" {
@@ -236,18 +237,6 @@ END
         nothing_left
         cmp x.dat <(printf '\0\0\0\0\0\0\0\00012345678')
     done
-}
-
-@test "cluster: one node can be unmounted alone; the others continue together" {
-    mount_on 3
-    printf 12345678 >at/1/rank1
-    mpiio-umount --node at/1
-    run ! mountpoint -q at/1
-    printf abcdefgh >at/2/rank2
-    [ "$(cat at/0/rank2)" = abcdefgh ]
-    [ "$(attribute at/0 state)" = ok ]
-    umount_hosts
-    cmp x.dat <(printf '\0\0\0\0\0\0\0\00012345678abcdefgh')
 }
 
 @test "mpiio-mount --hosts: without space for mpiexec's output, or after a signal, no directory is left" {
@@ -491,4 +480,49 @@ END
     mount_hosts x.json
     "${unmount[@]}"
     nothing_mounted
+}
+
+# Traces the engines of mount_hosts: their writes to x.dat are in calls.N.
+trace_engines() {
+    cat >engine <<END
+#!/bin/bash
+exec strace -f -qq -o "$tmp/calls.\$PMI_RANK" -P "$tmp/x.dat" -e trace=pwrite64 "$MPIIO_SBIN/mpiio-engine-mpich" "\$@"
+END
+    chmod +x engine
+    export MPIIO_ENGINE=$tmp/engine
+}
+
+# write_striped UNIT FACTOR [OPTION]...: mounts a file with such stripes (FACTOR '': unknown). All
+# hosts write 24 MiB in turn, 64 KiB each.
+write_striped() {
+    rm -f calls.* x.dat
+    : >x.dat
+    dealt x.dat 3 65536 "\"hints\": {\"striping_unit\": \"$1\"${2:+, \"striping_factor\": \"$2\"}}," >x.json
+    mount_hosts x.json -o flush_interval=0 "${@:3}"
+    python write_together 65536 $((8 << 20)) 1
+    mpiio-umount at/1
+}
+
+# stored_by UNIT: prints "STRIPE NODE" once for each stripe that was stored, by stripe.
+stored_by() {
+    awk -v unit="$1" '{
+        sub(/.*pwrite64\([0-9]+, .*, /, "length,"); split(FILENAME, name, ".")
+        match($0, /[0-9]+\) *= [0-9]+$/); split(substr($0, RSTART), words, /\) *= /)
+        for (i = int(words[1] / unit); i * unit < words[1] + words[2]; i++) print i, name[2]
+    }' calls.* | sort -nu
+}
+
+@test "cluster: one node stores each stripe, whether it is less, more, or no power of two; no more nodes than servers" {
+    make_hosts 3
+    trace_engines
+    # Stripes of 3 MiB, in stretches of 6 MiB: 4 of the file's 24 MiB.
+    write_striped $((3 << 20)) '' -o store=posix
+    [ "$(stored_by $((3 << 20)) | paste -sd ,)" = "0 0,1 0,2 1,3 1,4 2,5 2,6 0,7 0" ]
+    # One node for each server.
+    write_striped $((1 << 20)) 2
+    [ "$(stored_by $((1 << 20)) | awk '{ print $2 != $1 % 2 }' | sort | uniq -c | tr -s ' ')" = " 24 0" ]
+    # Three servers, and stretches of 4 MiB that span all of them.
+    write_striped 262144 3 -o store=mpiio
+    [ "$(stored_by 262144 | awk '{ print $2 != int($1 / 16) % 3 }' | sort | uniq -c | tr -s ' ')" = " 96 0" ]
+    nothing_left
 }

@@ -68,7 +68,7 @@ load nodes
     run ! grep -F removed log
 }
 
-@test "delete_on_close: a file that cannot be removed is refused" {
+@test "delete_on_close: a file that cannot be removed is refused, also one in a sticky directory of another user, which forbids it" {
     scatter_spec
     dd if=s.dat of=m0 bs=2048 count=1 status=none
     dd if=s.dat of=m1 bs=2048 skip=1 status=none
@@ -88,15 +88,10 @@ load nodes
     run ! mpiio-mount -o delete_on_close -f "$device" s.json "$mnt"
     as_root losetup -d "$device"
     [ "$output" = "mpiio-mount: $device: delete_on_close: the file cannot be removed: not a regular file" ]
-}
-
-@test "delete_on_close: a sticky directory of another user, which forbids removal, is refused" {
-    scatter_spec
     mkdir sticky
     chmod 1777 sticky
     cp s.dat sticky/s.dat
     chmod 666 sticky/s.dat
-    user_folder open
     complains 1 "mpiio-mount: $tmp/sticky/s.dat: delete_on_close: the file cannot be removed: Operation not permitted" \
         as_user mpiio-mount -o delete_on_close -f sticky/s.dat s.json open
     # The file's owner may remove it, and so may root.

@@ -54,7 +54,7 @@ assert os.stat(m + "/rank2.npy").st_size == size + 128'
         iflag=direct status=none)
 }
 
-@test "npy: block-block darray, in either order, mapped with mode r" {
+@test "npy: block-block darray, in either order, mapped with mode r; numpy.save writes to a slice, but only an array of its shape" {
     local order
     for order in C Fortran; do
         mount_grid $order
@@ -67,6 +67,18 @@ for rank in range(4):
     assert a.shape == (2, 3)
     assert (a.flags.c_contiguous, a.flags.f_contiguous) == (order == "C", order == "F")
     assert (a == whole[2 * i : 2 * i + 2, 3 * j : 3 * j + 3]).all()'
+        np "
+order = '$order'[0]"'
+new = np.array([[1.5, 2.5, 3.5], [4.5, 5.5, 6.5]], order=order)
+np.save(m + "/rank1.npy", new)
+whole = np.arange(24.0).reshape((4, 6), order=order)
+whole[:2, 3:] = new
+assert (np.fromfile("d.dat").reshape((4, 6), order=order) == whole).all()
+assert (np.load(m + "/rank1.npy") == new).all()
+for other in np.zeros(6), np.zeros((3, 2)), np.zeros((2, 3), "f4"), np.zeros((1, 3)):
+    assert fails(np.save, m + "/rank1.npy", other) == "EPERM", other
+assert (np.fromfile("d.dat").reshape((4, 6), order=order) == whole).all()
+assert (np.load(m + "/rank1.npy") == new).all()'
         mpiio-umount "$mnt"
     done
 }
@@ -208,26 +220,6 @@ whole[2, 3:] += 1000
 assert (np.fromfile("d.dat").reshape(4, 6) == whole).all()
 assert (np.load(m + "/rank3.npy") == whole[2:, 3:]).all()
 assert (np.fromfile(m + "/rank3").reshape(2, 3) == whole[2:, 3:]).all()'
-}
-
-@test "npy: numpy.save writes to a slice, but only an array of its shape" {
-    local order
-    for order in C Fortran; do
-        mount_grid $order
-        np "
-order = '$order'[0]"'
-new = np.array([[1.5, 2.5, 3.5], [4.5, 5.5, 6.5]], order=order)
-np.save(m + "/rank1.npy", new)
-whole = np.arange(24.0).reshape((4, 6), order=order)
-whole[:2, 3:] = new
-assert (np.fromfile("d.dat").reshape((4, 6), order=order) == whole).all()
-assert (np.load(m + "/rank1.npy") == new).all()
-for other in np.zeros(6), np.zeros((3, 2)), np.zeros((2, 3), "f4"), np.zeros((1, 3)):
-    assert fails(np.save, m + "/rank1.npy", other) == "EPERM", other
-assert (np.fromfile("d.dat").reshape((4, 6), order=order) == whole).all()
-assert (np.load(m + "/rank1.npy") == new).all()'
-        mpiio-umount "$mnt"
-    done
 }
 
 @test "npy: numpy.save extends an empty file to its full size" {

@@ -19,7 +19,7 @@ setup() {
     : >x.dat
     export MPIIO_MPIEXEC="mpiexec.openmpi --mca plm_rsh_agent $tmp/launcher --mca pml ob1 --mca btl tcp,self"
     mount_hosts x.json -o "flush_interval=0,log=$tmp/log"
-    topic=$top/tests/programs/hosts.py python write_together 512 $((1 << 20)) 1
+    topic=$top/tests/programs/cluster.py python write_together 512 $((1 << 20)) 1
     # 3 MiB have a single home.
     [ "$(cat at/*/.mpiio/stats.json | jq -s 'map(.cluster.store_calls) | add')" -eq 1 ]
     [ "$(cat at/*/.mpiio/stats.json | jq -s 'map(.cluster.sent_bytes) | add')" -ge $((2 << 20)) ]

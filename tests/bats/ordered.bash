@@ -13,5 +13,5 @@ common() {
 # writes a contribution of random length, up to LARGEST bytes, to one of the mounts. Etypes have
 # ETYPE bytes. The file "want" gets the expected contents of f.dat.
 random_rounds() {
-    limit=600 topic=$top/tests/programs/rounds.py python random_rounds "$@"
+    limit=600 topic=$top/tests/programs/ordered.py python random_rounds "$@"
 }
