@@ -354,11 +354,9 @@ such file or directory" ]
 @test "capture: processes that Open MPI starts on several hosts" {
     make_hosts 2
     # Like ssh, it does not pass the environment on.
-    cat >ssh <<END
-#!/bin/bash
+    executable ssh <<END
 exec env -u LD_PRELOAD -u MPIIO_CAPTURE_DIR -u MPIIO_CAPTURE_LOG "$tmp/launcher" "\$@"
 END
-    chmod +x ssh
     export other=yes
     unset OMPI_MCA_plm OMPI_MCA_btl
     run -3 at switch timeout -s KILL 300 "$(command -v mpiio-view)" capture -o at -- mpiexec.openmpi \

@@ -36,8 +36,7 @@ make_hosts() {
 # on the host. The host has its own /sys, which shows its interfaces. All hosts see the mounts in
 # $tmp/at. If a host has a client of a distributed filesystem (distributed.bash), that is at dfs.
 make_launcher() {
-    cat >"$tmp/launcher" <<'END'
-#!/bin/bash
+    executable "$tmp/launcher" <<'END'
 while [[ $1 == -* ]]; do shift; done
 host=$1
 shift
@@ -48,7 +47,6 @@ exec nsenter --net="$tmp/net/$host" unshare --uts "$top/tests/let_go" --keep "$t
     hostname "$1" && mount -t sysfs sysfs /sys && eval "$2"' \
     launcher "$host" "$*"
 END
-    chmod +x "$tmp/launcher"
     # Over TCP alone, because UCX would use the shared memory of the single kernel.
     MPIIO_MPIEXEC="$(mpich_mpiexec) -launcher ssh -launcher-exec $tmp/launcher
         -localhost 10.77.0.254 -genv UCX_TLS tcp,self"

@@ -251,13 +251,11 @@ END
     TMPDIR=$tmp/none run -1 --separate-stderr mpiio-mount --hosts=a,b s.json m%n
     [[ $stderr == "mpiio-mount: $tmp/none/tmp."*": cannot write there (choose another folder with TMPDIR)" ]]
     as_root umount temporary
-    cat >commands/mktemp <<END
-#!/bin/bash
+    executable commands/mktemp <<END
 $(type -P mktemp) "\$@"
 : >"$tmp/made"
 sleep 0.5
 END
-    chmod +x commands/mktemp
     PATH=$tmp/commands:$PATH command mpiio-mount --hosts=a,b s.json m%n 3>&- &
     while [ ! -e made ]; do
         sleep 0.05
@@ -419,12 +417,10 @@ END
     local list
     scatter_spec
     # Takes the place of mpiexec, and prints its arguments.
-    cat >mpiexec <<'END'
-#!/bin/bash
+    executable mpiexec <<'END'
 echo "$*" >&2
 exit 1
 END
-    chmod +x mpiexec
     export MPIIO_MPIEXEC="$tmp/mpiexec -x 1"
     unset SLURM_JOB_NODELIST SLURM_NODELIST SLURM_STEP_ID
     asks "-x 1 -hosts a,b.c -ppn 1 -n 2" mpiio-mount --hosts=a,b.c s.json mnt
@@ -484,11 +480,9 @@ END
 
 # Traces the engines of mount_hosts: their writes to x.dat are in calls.N.
 trace_engines() {
-    cat >engine <<END
-#!/bin/bash
+    executable engine <<END
 exec strace -f -qq -o "$tmp/calls.\$PMI_RANK" -P "$tmp/x.dat" -e trace=pwrite64 "$MPIIO_SBIN/mpiio-engine-mpich" "\$@"
 END
-    chmod +x engine
     export MPIIO_ENGINE=$tmp/engine
 }
 

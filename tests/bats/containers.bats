@@ -149,12 +149,10 @@ start_containers() {
         await has_container "$host"
         of_host "$host" sleep >"$tmp/container-$host"
     done
-    cat >"$tmp/enter" <<'END'
-#!/bin/bash
+    executable "$tmp/enter" <<'END'
 while [[ $1 == -* ]]; do shift; done
 exec nsenter --all --target "$(<"$tmp/container-$1")" --wdns="$PWD" bash -c "${*:2}"
 END
-    chmod +x "$tmp/enter"
     MPIIO_MPIEXEC=${MPIIO_MPIEXEC/"$tmp/launcher"/"$tmp/enter"}
 }
 

@@ -16,12 +16,10 @@ freeze_in_flush() {
     : >x.dat
     make_file old $((4 << 20))
     tr '\0-\377' '\1-\377\0' <old >new
-    cat >engine <<END
-#!/bin/sh
+    executable engine <<END
 exec env FREEZE="$tmp/freeze" LD_PRELOAD="$MPIIO_BUILD/tests/engine/libfreeze.so" \
     "$MPIIO_SBIN/mpiio-engine-mpich" "\$@"
 END
-    chmod +x engine
     MPIIO_ENGINE=$tmp/engine mount_hosts x.json -o "$2,flush_interval=0,log=$tmp/log"
     engine=$(of_host node1 mpiio-engine-mpich)
     mapfile -t others < <(of_host node1 | grep -vxF "$engine")

@@ -496,15 +496,13 @@ others_folder() {
 
 @test "from: no name that the directory's owner creates first redirects the spec of several nodes" {
     others_folder
-    cat >commands/mktemp <<END
-#!/bin/bash
+    executable commands/mktemp <<END
 name=\$($(type -P mktemp) "\$@")
 if [[ \$name == theirs/* ]]; then
     setpriv --reuid nobody --regid nogroup --clear-groups ln -sf "$tmp/secret" "\$name"
 fi
 echo "\$name"
 END
-    chmod +x commands/mktemp
     PATH=$tmp/commands:$PATH run -1 mpiio-mount -o store=mpiio --from theirs/ocean.nc \
         'none,block,block on 2x2' "$mnt"
     [ "$(cat secret)" = precious ]
@@ -513,15 +511,13 @@ END
 
 @test "from: nodes refuse a spec that the directory's owner has replaced" {
     others_folder
-    cat >commands/launcher <<END
-#!/bin/bash
+    executable commands/launcher <<END
 spec=\$(ls theirs/.ocean*.json)
 echo '{ "viewspec": 1, "file": "$tmp/secret", "ranks": 1, "view": {} }' >other.json
 setpriv --reuid nobody --regid nogroup --clear-groups mv -f "\$spec" theirs/old
 setpriv --reuid nobody --regid nogroup --clear-groups cp other.json "\$spec"
 exec $(mpich_mpiexec) "\$@"
 END
-    chmod +x commands/launcher
     MPIIO_MPIEXEC=$tmp/commands/launcher run -2 mpiio-mount -o store=mpiio --from theirs/ocean.nc \
         'none,block,block on 2x2' "$mnt"
     [[ $output == "mpiio-mount: "*": theirs/ocean.nc: the spec was changed before it was mounted (mount again)" ]]

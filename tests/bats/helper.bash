@@ -358,6 +358,15 @@ empty() {
     [ ! -s "$1" ]
 }
 
+# executable FILE: makes an executable bash script of standard input.
+executable() {
+    {
+        echo '#!/bin/bash'
+        cat
+    } >"$1"
+    chmod 755 "$1"
+}
+
 # names_in FOLDER: prints the names in a directory, without hidden ones, separated by blanks.
 names_in() {
     (cd "$1" && echo *)

@@ -11,8 +11,7 @@ load nodes
     spec 8
     mkdir run
     daemon=$tmp/run/mpiio-fused
-    cat >"$daemon" <<END
-#!/bin/sh
+    executable "$daemon" <<END
 for last; do :; done
 case \$last in
 *m1) export RESET_AFTER=4 ;;
@@ -20,7 +19,6 @@ case \$last in
 esac
 LD_PRELOAD="$MPIIO_BUILD/tests/engine/libreset.so" exec "$MPIIO_SBIN/mpiio-fused" "\$@"
 END
-    chmod +x "$daemon"
     start_nodes 3 -o flush_interval=0 || true
     run timeout -s KILL 300 dd if=/dev/zero of=m1/rank1 bs=8 count=1 conv=nocreat,notrunc,fsync
     [ "$status" -eq 1 ]
@@ -61,14 +59,12 @@ END
     as_root install -d -o root -m 755 m0
     user_folder m1
     cp "$MPIIO_BUILD/tests/engine/libreset.so" . # the build directory may be closed to the user
-    cat >mpiio-fused <<END
-#!/bin/sh
+    executable mpiio-fused <<END
 case \$* in
 *m1) export LD_PRELOAD="$tmp/libreset.so" CONNECT_LATE= ;;
 esac
 exec "$MPIIO_SBIN/mpiio-fused" "\$@"
 END
-    chmod +x mpiio-fused
     SECONDS=0
     run -1 --separate-stderr as_user "$(mpich_mpiexec)" -n 2 "$MPIIO_SBIN/mpiio-engine-mpich" --name nodes \
         "--daemon=$tmp/mpiio-fused" -- -o ro s.json "$tmp/m%n" </dev/null

@@ -28,11 +28,9 @@ start_is_over() {
 run_daemons() {
     mkdir -p run
     daemon=$tmp/run/mpiio-fused
-    cat >"$daemon" <<END
-#!/bin/sh
+    executable "$daemon" <<END
 exec $* "$MPIIO_SBIN/mpiio-fused" "\$@"
 END
-    chmod +x "$daemon"
 }
 
 # Unmounts the nodes that are mounted. Afterwards no daemon and no engine is left.

@@ -77,14 +77,12 @@ make_prefix() {
 
 # stand_in NAME [VERSION]: makes a program that prints its version, or its name and arguments.
 stand_in() {
-    cat >"bin/$1" <<END
-#!/bin/bash
+    executable "bin/$1" <<END
 [ "\$1" != --version ] || exec echo "${2:-}"
 [ "\$*" != --mpi=list ] || exec echo "MPI plugin types are... \$plugins"
 echo "$1 \$*" >&2
 exit 1
 END
-    chmod +x "bin/$1"
 }
 
 # takes COMMAND MPI: mpiio-mount must start that MPI's engine by a launcher, given its first words.

@@ -8,8 +8,7 @@
 # directory, which reads MIB MiB a second. On hosts, the engine uses it, too.
 slow_stores() {
     mkdir -p "$tmp/read"
-    cat >"$tmp/fused" <<END
-#!/bin/bash
+    executable "$tmp/fused" <<END
 count=$tmp/read/\$\$
 "$MPIIO_BUILD/tests/pool/slowfs" "$tmp/$1" "$tmp/$1" ${2:-0} "\$count" >/dev/null 2>&1 3>&- &
 for ((i = 0; i < 200; i++)); do
@@ -17,7 +16,6 @@ for ((i = 0; i < 200; i++)); do
     sleep 0.05
 done
 END
-    chmod +x "$tmp/fused"
     export MPIIO_FUSED=$tmp/fused
 }
 

@@ -9,13 +9,11 @@ load cluster
 own_files() {
     make_hosts 2
     mkdir own
-    cat >there <<END
-#!/bin/bash
+    executable there <<END
 $1
 stat -c '%i %W' "$tmp/own/x.dat" >"$tmp/inode-\$(hostname)"
 exec mpiio-fused "\$@"
 END
-    chmod +x there
     export MPIIO_FUSED=$tmp/there
     dealt "$tmp/own/x.dat" 2 8 >x.json
 }

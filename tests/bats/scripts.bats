@@ -330,12 +330,10 @@ script() {
     place_helper
     mkdir evil u
     chmod 777 u
-    cat >evil/program <<END
-#!/bin/sh
+    executable evil/program <<END
 echo chosen >>$tmp/u/chosen
 exit 1
 END
-    chmod 755 evil/program
     for name in getopt readlink dirname env mpiio-mount mpiio-fused fusermount3 sed bash; do
         cp evil/program "evil/$name"
     done

@@ -40,8 +40,7 @@ limited() {
 # held_writer: makes writer, a program that writes "held RANK" to its slice, and keeps the slice
 # open until it gets SIGTERM.
 held_writer() {
-    cat >writer <<'END'
-#!/bin/bash
+    executable writer <<'END'
 trap 'exit 0' TERM
 exec 7<>"$1"
 printf 'held %s' "$SLURM_PROCID" >&7
@@ -49,7 +48,6 @@ echo written
 sleep 1000 &
 wait
 END
-    chmod +x writer
 }
 
 # script_with_mount: makes script, which runs ./writer for each slice of its mount.
@@ -68,13 +66,11 @@ held() {
 
 @test "slurm: the batch example on two nodes: a slice a task, and steps beside the mount" {
     scatter_spec
-    cat >program <<'END'
-#!/bin/bash
+    executable program <<'END'
 # The mount has its own step, which must leave room for this one.
 printf 'node %s' "$SLURM_NODEID" >"$2"
 readlink "$2" >>"$1.$SLURM_PROCID"
 END
-    chmod +x program
     submit --nodes=2 --ntasks-per-node=2 "$top/scripts/examples/slurm-batch" s.json "$PWD/program" "$PWD/of"
     over
     cat out
