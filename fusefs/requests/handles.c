@@ -353,7 +353,7 @@ void fs_flush(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
     }
     error = fs_flush_first(session, &waiter);
     if (error < 0)
-        fuse_reply_err(request, -error);
+        reply_flushed(session, request, handle, error);
 }
 
 void fs_release(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)

@@ -289,7 +289,7 @@ static void place_piece(struct piece *piece, const struct meta *meta)
     }
 }
 
-/* Reads the .meta file of the next piece: a from_parser. */
+/* Implements from_parser: reads the .meta file of the next piece. */
 static int read_piece(struct from_file *file, const struct from_bytes *head, void *argument)
 {
     const struct pieces *pieces = argument;

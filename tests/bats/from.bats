@@ -244,7 +244,7 @@ LIST
     no_spec "DECOMPOSITION: a grid of 4 ranks for 3" ocean.nc --var temp -n 3 'none,block,block on 2x2'
     no_spec "DECOMPOSITION: only the distribution and the ranks can be said (... on ...)" \
         ocean.nc --var time 'block on 2 at 5'
-    no_spec "ocean.nc: which variable? (--var NAME, or --all)" ocean.nc none
+    no_spec "ocean.nc: several variables (choose with --var NAME, or take --all)" ocean.nc none
     misused "-f: not an option with --from" spec --from ocean.nc -f ocean.nc
     # A single dimension is divided among the ranks of -n.
     mpiio-view spec --from ocean.nc --var time -n 3 cyclic >time.json
@@ -306,7 +306,7 @@ open("r.dat", "wb").write(struct.pack("<i", 48) + np.arange(6.0).tobytes() + str
     mpiio-view spec --from r.dat --type double >r.json
     [ "$(mpiio-view dump r.json -r 0 | tail -n 1)" = 5.0 ]
     no_spec "zip.h5: x: not a view: chunks are filtered (deflate)" zip.h5 block -n 2
-    no_spec "none.h5: which variable? (--var NAME, or --all)" none.h5 block -n 2
+    no_spec "none.h5: no variable that can be a view" none.h5 block -n 2
 }
 
 @test "from: damaged files are refused with one line" {

@@ -87,5 +87,5 @@ file.close()'
         plain --var record2 --type dubble
     no_spec "--type: \"3xx\": expected a shape, such as 100x3 or *x3" plain --var record2 --type 'double 3xx'
     no_spec "--type: record2: 3x7 is not the shape of 1000 of double" plain --var record2 --type 'double 3x7'
-    no_spec "plain: which variable? (--var NAME, or --all)" plain --type double
+    no_spec "plain: several variables (choose with --var NAME, or take --all)" plain --type double
 }

@@ -24,7 +24,7 @@ place_helper() {
     complains 2 "mpiio-mount: unrecognized option '--frob'" mpiio-mount --frob a b
     complains 2 "mpiio-mount: option requires an argument -- 'n'" mpiio-mount -n
     complains 2 "mpiio-umount: expected MOUNTPOINT (see mpiio-umount --help)" mpiio-umount
-    run -2 mpiio-umount a b
+    run -2 mpiio-umount a ''
     run -2 mpiio-umount -x
 }
 
@@ -100,6 +100,20 @@ END
     [ "$(daemon_pid)" -eq "$pid" ]
     mpiio-umount "$mnt"
     wait "$pid"
+}
+
+@test "mpiio-umount: several mount points, one after the other, though one of them fails" {
+    scatter_spec
+    mkdir in in/one two
+    "$MPIIO_BIN/mpiio-mount" s.json in/one
+    "$MPIIO_BIN/mpiio-mount" s.json two
+    cd in
+    complains 1 "mpiio-umount: ../s.dat: not mounted" mpiio-umount ../s.dat one "$tmp/two"
+    [ -z "$(ls -A one)$(ls -A ../two)" ]
+    "$MPIIO_BIN/mpiio-mount" ../s.json one
+    "$MPIIO_BIN/mpiio-mount" ../s.json ../two
+    mpiio-umount one ../two
+    [ -z "$(ls -A one)$(ls -A ../two)" ]
 }
 
 @test "mpiio-umount: returns when the daemon has exited; not a mount, another's mount: status 1 and the reason" {

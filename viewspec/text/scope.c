@@ -211,7 +211,8 @@ static int64_t expr_number(struct expr *p)
     return 0;
 }
 
-/* Reads a value in parentheses, or min's and max's two, of which it returns the one wanted. */
+/* Reads a value in parentheses. If two, reads the two arguments of min or max, and returns the
+ * smaller or the larger one. */
 static int64_t expr_parentheses(struct expr *p, bool two, bool smallest)
 {
     int64_t a, b;

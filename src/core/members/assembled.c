@@ -364,7 +364,7 @@ static int check_fit(struct mpiio_assembled *self, struct vs_error *why)
     struct vs_assembly_fault fault;
 
     vs_assembly_finish(self->places);
-    vs_assembly_extend(self->places, vs_members_filled(self->members));
+    vs_assembly_extend(self->places, vs_members_facts(self->members)->filled);
     self->st.st_size = vs_assembly_size(self->places);
     if (vs_assembly_check(self->places, &fault) != 0)
         return vs_members_fail(self->members, -ENOMEM, why, "%s", strerror(ENOMEM));
@@ -401,7 +401,7 @@ static int refuse_twins(const struct mpiio_assembled *self, struct vs_error *why
 /* Opens a descriptor of one member for the locks of all, and for queries of its filesystem. */
 static int open_lock(struct mpiio_assembled *self, struct vs_error *why)
 {
-    int64_t first = first_present(self);
+    int64_t first = mpiio_assembled_first(&self->file);
     int fd = mpiio_assembled_open_path(&self->file, first);
     int error = fd < 0 ? fd : 0;
 

@@ -54,6 +54,10 @@ uint64_t mpiio_assembled_digest(const struct mpiio_file *file);
    thread-safe. */
 int64_t mpiio_assembled_held(const struct mpiio_file *file, int64_t member);
 
+/* Returns the number of the first member that has bytes of the whole. Its file has the locks of
+   all. Local, thread-safe. */
+int64_t mpiio_assembled_first(const struct mpiio_file *file);
+
 /*
  * Returns a new descriptor (O_PATH) of the file of a member that has bytes, or a negative errno:
  * -ESTALE if its path names another file than when the members were assembled, or the error of
