@@ -9,7 +9,7 @@
 #include "fusefs/session.h"
 
 static struct fs_session session;
-static char folder[40];
+static char folder[512];
 
 static int make_folder(void **state)
 {
@@ -32,7 +32,7 @@ void fs_workers_waits(void *workers, bool waits)
 
 static void rename_twice(const char *path)
 {
-    char other[64];
+    char other[600];
 
     snprintf(other, sizeof(other), "%s/other", folder);
     assert_int_equal(link(path, other), 0);
@@ -71,7 +71,7 @@ static void check_spec(struct vs_spec *spec, const char *file)
 {
     struct vs_error why = {0};
     struct mpiio_store *store;
-    char path[64];
+    char path[600];
 
     snprintf(path, sizeof(path), "%s/%s", folder, file);
     assert_int_equal(mpiio_store_open_spec(spec, O_RDWR, &store, &why), 0);
@@ -80,7 +80,7 @@ static void check_spec(struct vs_spec *spec, const char *file)
 
 static void make(const char *name)
 {
-    char path[64];
+    char path[600];
 
     snprintf(path, sizeof(path), "%s/%s", folder, name);
     make_named_file(path, "12345678", 8);
@@ -97,7 +97,7 @@ TEST(a_file_that_has_lost_its_name, make_folder, remove_folder)
 
 TEST(a_member_that_has_lost_its_name, make_folder, remove_folder)
 {
-    char other[64];
+    char other[600];
 
     make("m0");
     make("m1");
