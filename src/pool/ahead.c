@@ -10,17 +10,6 @@
    request. */
 #define NEARLY ((int64_t)2 << 20)
 
-void mpiio_pool_streams_init(struct mpiio_pool_streams *streams)
-{
-    *streams = (struct mpiio_pool_streams){.block = MPIIO_POOL_BLOCK};
-    pthread_mutex_init(&streams->lock, NULL);
-}
-
-void mpiio_pool_streams_destroy(struct mpiio_pool_streams *streams)
-{
-    pthread_mutex_destroy(&streams->lock);
-}
-
 /* With lock held. */
 static struct mpiio_pool_stream *find_stream(struct mpiio_pool_streams *streams,
                                              const struct vs_map *map, int64_t position)

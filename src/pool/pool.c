@@ -69,7 +69,8 @@ int mpiio_pool_new(const struct mpiio_pool_options *options, struct mpiio_pool *
     mpiio_pool_ahead_init(&(*pool)->ahead, &(*pool)->memory);
     (*pool)->answers =
         (struct mpiio_pool_answers){.ahead = &(*pool)->ahead, .timeout = options->timeout};
-    mpiio_pool_streams_init(&(*pool)->streams);
+    (*pool)->streams.block = MPIIO_POOL_BLOCK;
+    pthread_mutex_init(&(*pool)->streams.lock, NULL);
     return 0;
 }
 
@@ -77,7 +78,7 @@ void mpiio_pool_free(struct mpiio_pool *pool)
 {
     if (pool == NULL)
         return;
-    mpiio_pool_streams_destroy(&pool->streams);
+    pthread_mutex_destroy(&pool->streams.lock);
     mpiio_connections_destroy(&pool->connections);
     mpiio_pool_ahead_destroy(&pool->ahead);
     mpiio_pool_memory_destroy(&pool->memory);

@@ -141,9 +141,6 @@ struct mpiio_pool_streams {
     unsigned turn;                                       /* guarded by lock */
 };
 
-void mpiio_pool_streams_init(struct mpiio_pool_streams *streams);
-void mpiio_pool_streams_destroy(struct mpiio_pool_streams *streams);
-
 /*
  * Records a request. Returns true if it begins at position 0, or near the end of an earlier request
  * of the same map. Near suffices, because a kernel that reads ahead sends several requests at once.
