@@ -17,9 +17,8 @@
 static const char usage_text[] =
     "Usage: mpiio-umount [OPTION]... MOUNTPOINT...\n"
     "       mpiio-umount [OPTION]... --all\n"
-    "Syncs and unmounts the views mounted at each MOUNTPOINT, on all nodes; returns when the "
-    "daemon "
-    "is gone.\n"
+    "Syncs and unmounts the views at each MOUNTPOINT, on all nodes; returns when the daemon is "
+    "gone.\n"
     "\n"
     "  -f, --force      unmount although it is in use, cannot be synced or does not answer\n"
     "      --node       unmount this node alone: the others stay\n"
