@@ -6,6 +6,7 @@ import json
 import mmap
 import os
 import random
+import shlex
 import shutil
 import subprocess
 import sys
@@ -393,7 +394,7 @@ class Testbed:
             raise Unavailable(f"{source} is not there (libfuse3-dev)")
         flags = run("pkg-config", "--cflags", "--libs", "fuse3").split()
         binary = self.dir / "passthrough_ll"
-        run(os.environ.get("CC", "cc"), "-O2", "-w", "-o", binary, source, *flags)
+        run(*shlex.split(os.environ.get("CC", "cc")), "-O2", "-w", "-o", binary, source, *flags)
         return binary
 
     def program_of_build(self, name, without):
