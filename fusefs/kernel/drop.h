@@ -112,9 +112,9 @@ struct fs_overlaps {
 /*
  * Makes the notifier invalidate the pages of other slices that are open for reading and show some
  * of the bytes [offset, offset + length) of a slice's data. Call it after a write of these bytes.
- * If length is 0, invalidates those of all slices that may show any of its bytes, and its own. Does
- * not wait; the notifier carries out later drops after these. Returns the number of slices.
- * Thread-safe.
+ * If length is 0, invalidates the pages of the slice itself and of all slices that may share bytes
+ * with it. Does not wait; the notifier carries out later drops after these. Returns the number of
+ * slices. Thread-safe.
  */
 size_t fs_overlaps_drop(struct fs_overlaps *overlaps, struct fs_slice *slice, int64_t offset,
                         int64_t length);

@@ -38,14 +38,14 @@ void fs_mode_open(struct fs_session *session, const struct fs_handle *handle,
 /*
  * Completes an fsync. If pages may be older than the file, invalidates them, so that the reader
  * sees what others have stored. Then returns 1: the notifier answers. Otherwise returns 0 or a
- * negative errno, for the caller to answer. In mode unique, pages are never older.
+ * negative errno, for the caller to answer. In mode unique, pages are never older than the file.
  */
 int fs_mode_refresh(struct fs_session *session, fuse_req_t request, struct fs_handle *handle);
 
 /*
  * Answers a write of put bytes at offset. They are stored, so other readers must see them after
- * the answer. direct is true if the write bypassed the page cache. In mode unique, no other reader
- * has pages.
+ * the answer. direct is true if the write bypassed the page cache. In mode unique, no other slice
+ * shows the bytes, and the slice's own pages have them, so nothing is invalidated.
  */
 void fs_mode_wrote(struct fs_session *session, fuse_req_t request, const struct fs_handle *handle,
                    off_t offset, size_t put, bool direct);

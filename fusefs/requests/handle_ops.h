@@ -76,8 +76,8 @@ struct fs_handle_ops {
     int (*fsync)(struct fs_session *session, struct fs_waiter *waiter);
 
     /*
-     * Returns the answer to close(2), after all data has been stored. torn: the error of
-     * fs_flush_first, or what it found out (flusher.h). NULL: that.
+     * Returns the answer to close(2), after all data has been stored. torn is set by
+     * fs_flush_first (struct fs_waiter), or is its error if it failed. NULL: torn is the answer.
      */
     int (*flush)(struct fs_session *session, struct fs_handle *handle, int torn);
 };

@@ -38,7 +38,7 @@ load nodes
     done
 }
 
-@test "flush: an epoch allocates none in the daemons, and succeeds if they get none" {
+@test "flush: an epoch allocates no memory in the daemons, and succeeds if they get none" {
     spec 8
     run_daemons env "LD_PRELOAD=$MPIIO_BUILD/tests/engine/libnomem.so" "NOMEM_FILE=$tmp/nomem"
     start_nodes 2 -o flush_interval=0
