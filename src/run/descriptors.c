@@ -16,16 +16,38 @@
 
 _Thread_local int run_inside __attribute__((tls_model("initial-exec")));
 
-void run_hold(struct run_held *held)
+static atomic_bool has_handlers; /* of signals that sections block */
+
+/* All signals but those of faults. */
+static void get_blocked(sigset_t *signals)
 {
     static const int faults[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP};
+
+    sigfillset(signals);
+    for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++)
+        sigdelset(signals, faults[i]);
+}
+
+void run_see_action(int number, const struct sigaction *action)
+{
+    sigset_t signals;
+
+    get_blocked(&signals);
+    if (sigismember(&signals, number) == 1 && action->sa_handler != SIG_DFL &&
+        action->sa_handler != SIG_IGN)
+        atomic_store(&has_handlers, true);
+}
+
+void run_hold(struct run_held *held)
+{
     sigset_t signals;
 
     held->error = errno;
-    sigfillset(&signals);
-    for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++)
-        sigdelset(&signals, faults[i]);
-    pthread_sigmask(SIG_BLOCK, &signals, &held->signals);
+    held->blocks = atomic_load_explicit(&has_handlers, memory_order_relaxed);
+    if (held->blocks) {
+        get_blocked(&signals);
+        pthread_sigmask(SIG_BLOCK, &signals, &held->signals);
+    }
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &held->cancellation);
     run_inside++;
 }
@@ -34,7 +56,8 @@ void run_unhold(const struct run_held *held)
 {
     run_inside--;
     pthread_setcancelstate(held->cancellation, NULL);
-    pthread_sigmask(SIG_SETMASK, &held->signals, NULL);
+    if (held->blocks)
+        pthread_sigmask(SIG_SETMASK, &held->signals, NULL);
     errno = held->error;
 }
 

@@ -31,13 +31,13 @@
 
 /*
  * Sections of the library in a thread of the program. Two events could end one half-way, with a
- * lock held or a reference not released: the cancellation of the thread, and a signal handler that
- * leaves by siglongjmp(3).
+ * lock held, a reference not released, or malloc(3) half-way: the cancellation of the thread, and a
+ * signal handler that leaves by siglongjmp(3).
  *
  * - Sections disable cancellation. Calls that are cancellation points by POSIX test for it before
  *   they begin.
- * - A section that opens and closes files blocks signals (run_hold). Reads and writes cannot afford
- *   the two system calls: each records what it does, so that it can be abandoned (transfer.h).
+ * - Sections block signals once the program has set a handler (run_hold). Others save the two
+ *   system calls.
  *
  * run_hold and run_unhold act on the calling thread (src/DESIGN.md, "A library inside a program").
  */
@@ -50,13 +50,18 @@ extern _Thread_local int run_inside __attribute__((tls_model("initial-exec")));
 
 struct run_held {
     sigset_t signals;
+    bool blocks; /* signals are blocked */
     int cancellation, error;
 };
 
-/* Blocks cancellation and all signals, except signals of faults, until run_unhold, which restores
-   errno. Nests. */
+/* Blocks cancellation, and all signals that may have handlers except those of faults, until
+   run_unhold, which restores errno. Nests. */
 void run_hold(struct run_held *held);
 void run_unhold(const struct run_held *held);
+
+/* Has sections block signals if action, which the program sets for a signal, calls a handler. A
+   signal of a fault does not count. Async-signal-safe. */
+void run_see_action(int number, const struct sigaction *action);
 
 struct mpiio_slice;
 struct run_mount;

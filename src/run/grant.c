@@ -41,7 +41,6 @@ struct run_file {
     struct run_file *next;
     const struct run_mount *mount;
     bool writable;
-    atomic_bool retired; /* the mount serves it, because a lock of the store may be held forever */
     unsigned users;
     struct mpiio_store *store;
     int64_t grain; /* for a file of members: the minimum length of a granted read */
@@ -221,7 +220,7 @@ static struct run_file *get_file(const struct run_mount *mount, bool writable)
     struct run_file *opened;
 
     for (struct run_file *file = files; file != NULL; file = file->next) {
-        if (file->mount == mount && file->writable == writable && !atomic_load(&file->retired)) {
+        if (file->mount == mount && file->writable == writable) {
             file->users++;
             return file;
         }
@@ -411,8 +410,7 @@ void run_grant_ask(int fd)
 
 bool run_grant_holds(const struct run_open *open, uint32_t right)
 {
-    return !atomic_load_explicit(&open->file->retired, memory_order_relaxed) &&
-           mpiio_grant_holds(open->mount->page, open->word, open->value, right);
+    return mpiio_grant_holds(open->mount->page, open->word, open->value, right);
 }
 
 /*
@@ -442,11 +440,6 @@ bool run_grant_stored(int fd, int64_t offset, int64_t length)
     struct mpiio_grant_range range = {.offset = offset, .length = length};
 
     return ioctl(fd, MPIIO_GRANT_WROTE, &range) == 0;
-}
-
-void run_grant_retire(struct run_open *open)
-{
-    atomic_store(&open->file->retired, true);
 }
 
 /* The mark of a slice that was opened with O_TRUNC: the end of its written part. */

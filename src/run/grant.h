@@ -30,9 +30,6 @@ void run_grant_wrote(struct run_open *open, int fd, int64_t end);
  */
 bool run_grant_stored(int fd, int64_t offset, int64_t length);
 
-/* Ends all grants of the slice's shared file. Async-signal-safe. */
-void run_grant_retire(struct run_open *open);
-
 /*
  * Forgets all grants in a new process, which requests new ones: another thread may have been
  * changing the old state during the fork. Also forgets the locked files: a child of fork(2) has no

@@ -9,7 +9,6 @@
 
 #include <alloca.h>
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
@@ -23,10 +22,7 @@
 #include "grant.h"
 #include "stats.h"
 
-/*
- * The program's signals. libmpiio handles SIGBUS first, and hides its handler from the program. A
- * handler that interrupts the library may leave by a jump: the interrupted call is abandoned first.
- */
+/* The program's signals. libmpiio handles SIGBUS first, and hides its handler from the program. */
 
 /*
  * Sets the action behind libmpiio's handler. Returns false if the kernel must set it: a child of
@@ -47,6 +43,8 @@ static bool set_behind(int number, const struct sigaction *action, struct sigact
 
 CATCH int sigaction(int number, const struct sigaction *action, struct sigaction *old)
 {
+    if (action != NULL)
+        run_see_action(number, action);
     return set_behind(number, action, old) ? 0 : RUN_NEXT(sigaction)(number, action, old);
 }
 
@@ -55,6 +53,7 @@ CATCH int sigaction(int number, const struct sigaction *action, struct sigaction
     {                                                                                              \
         struct sigaction action = {.sa_flags = (flags)}, old;                                      \
         action.sa_handler = handler;                                                               \
+        run_see_action(number, &action);                                                           \
         return set_behind(number, &action, &old) ? old.sa_handler                                  \
                                                  : RUN_NEXT(name)(number, handler);                \
     }
@@ -73,28 +72,6 @@ static bool is_ignored(struct sigaction *action)
     return mpiio_guard_action(NULL, action) && (action->sa_flags & SA_SIGINFO) == 0 &&
            action->sa_handler == SIG_IGN;
 }
-
-/* The guard's own jump, out of its handler of SIGBUS, ends in the library and abandons nothing. */
-static void leave_call(const struct __jmp_buf_tag *back)
-{
-    if (run_inside > 0 && !mpiio_guard_returns_to(back))
-        run_call_abandon();
-}
-
-#define CATCH_JUMP(name)                                                                           \
-    CATCH void name(struct __jmp_buf_tag back[1], int value)                                       \
-    {                                                                                              \
-        leave_call(back);                                                                          \
-        RUN_NEXT(name)(back, value);                                                               \
-        abort();                                                                                   \
-    }
-
-void __longjmp_chk(struct __jmp_buf_tag back[1], int value);
-
-CATCH_JUMP(longjmp)
-CATCH_JUMP(_longjmp)
-CATCH_JUMP(siglongjmp)
-CATCH_JUMP(__longjmp_chk)
 
 /*
  * Calls that give the program's descriptors to another process, or replace the program. fork(2) has

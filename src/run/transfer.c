@@ -20,54 +20,16 @@
 #include "grant.h"
 #include "stats.h"
 
-/* Sections that can be abandoned. */
-
-static _Thread_local __attribute__((tls_model("initial-exec"))) struct run_call *volatile current;
-
-/* Begins a section that ends with end_call. call must stay valid until then. Does not nest. */
-static void begin_call(struct run_call *call)
-{
-    call->cancellation = -1; /* Setting this state does nothing. */
-    current = call;
-    atomic_signal_fence(memory_order_seq_cst);
-    run_inside++;
-    atomic_signal_fence(memory_order_seq_cst);
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &call->cancellation);
-}
-
-static void end_call(const struct run_call *call)
-{
-    pthread_setcancelstate(call->cancellation, NULL);
-    current = NULL;
-    atomic_signal_fence(memory_order_seq_cst);
-    run_inside--;
-}
-
-void run_call_abandon(void)
-{
-    struct run_call *call = current;
-    int error = errno;
-
-    current = NULL;
-    run_inside = 0;
-    mpiio_guard_abandon();
-    if (call == NULL)
-        return;
-    pthread_setcancelstate(call->cancellation, NULL);
-    if (call->open == NULL)
-        return;
-    /* The call keeps its reference to open, so that what it has locked is never freed. */
-    run_grant_retire(call->open);
-    if (call->offset >= 0 && call->writing && call->open->shared != NULL)
-        run_grant_stored(call->fd, call->offset, (int64_t)call->length);
-    else if (call->offset >= 0 && call->writing)
-        RUN_NEXT(pwritev64)(call->fd, call->parts, call->count, call->offset);
-    else if (call->offset >= 0 && call->here)
-        RUN_NEXT(lseek64)(call->fd, -(off64_t)call->length, SEEK_CUR);
-    errno = error;
-}
-
-/* Serving. */
+/* A read or a write that is being served. */
+struct run_call {
+    struct run_open *open;
+    int fd;
+    const struct iovec *parts;
+    int count;
+    size_t length;  /* bytes of the parts */
+    int64_t offset; /* in the slice */
+    bool writing;
+};
 
 #define MOST 0x7ffff000 /* the maximum that Linux transfers in a call */
 /* The mount serves longer calls on "shared", and splits them. */
@@ -161,12 +123,10 @@ static bool move_here(struct run_call *call, ssize_t *result)
         run_stats_fell_back(RUN_FAILED);
         return false;
     }
-    call->here = true;
     call->offset = behind - (int64_t)call->length;
     served = move_at(call, result);
     error = errno;
     done = served && *result > 0 ? (size_t)*result : 0;
-    call->offset = RUN_HERE; /* it is too late to abandon the call */
     if (done < call->length)
         RUN_NEXT(lseek64)(call->fd, (off64_t)done - (off64_t)call->length, SEEK_CUR);
     errno = error;
@@ -220,7 +180,6 @@ static bool move_shared(struct run_call *call, ssize_t *result)
     if (call->writing && !run_grant_holds(call->open, MPIIO_GRANT_WRITE) &&
         !run_grant_stored(call->fd, call->offset, (int64_t)call->length))
         error = errno;
-    call->offset = RUN_HERE; /* it is too late to abandon the call */
     if (error == 0) {
         count_served(call->writing, (size_t)*result);
         return true;
@@ -283,26 +242,24 @@ static bool serve_call(struct run_call *call, int64_t offset, ssize_t *result)
 bool run_serve_call(int fd, const struct iovec *parts, int count, int64_t offset, bool writing,
                     ssize_t *result)
 {
-    struct run_call call = {
-        .fd = fd, .parts = parts, .count = count, .offset = RUN_HERE, .writing = writing};
-    struct run_open *open;
+    struct run_call call = {.fd = fd, .parts = parts, .count = count, .writing = writing};
+    struct run_held held;
     bool served = false;
-    int error = errno;
+    int error;
 
     pthread_testcancel(); /* The caught call is a cancellation point. */
-    begin_call(&call);
-    open = run_acquire(fd);
-    call.open = open;
-    if (open != NULL) {
+    run_hold(&held);
+    call.open = run_acquire(fd);
+    if (call.open != NULL) {
         served = serve_call(&call, offset, result);
+        error = errno;
         if (writing && !served)
-            run_mark_tell(open, fd, false);
+            run_mark_tell(call.open, fd, false);
     }
-    call.open = NULL;
-    run_release(open);
-    end_call(&call);
-    if (!served || *result >= 0)
-        errno = error;
+    run_release(call.open);
+    if (served && *result < 0)
+        held.error = error;
+    run_unhold(&held);
     return served;
 }
 

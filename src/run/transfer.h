@@ -10,29 +10,7 @@
 
 #include "descriptors.h"
 
-/* Sections that can be abandoned. The functions of sections keep errno and act on the calling
-   thread. */
-
-/* A read or a write that is being served. */
-struct run_call {
-    struct run_open *open; /* NULL until it is found */
-    int fd;
-    const struct iovec *parts;
-    int count;
-    size_t length;  /* bytes of the parts */
-    int64_t offset; /* the slice offset; negative: nothing to complete if the call is abandoned */
-    bool writing;
-    bool here; /* the descriptor's position was moved by length */
-    int cancellation;
-};
-
-/*
- * Ends the section of a call that the program is about to jump out of, from a signal handler. A
- * write is completed through the mount, as the kernel would have completed it; a read has no
- * effect. The call may hold locks of the shared file's store forever, so the file's grants end.
- * Async-signal-safe.
- */
-void run_call_abandon(void);
+/* The functions of sections keep errno and act on the calling thread. */
 
 #define RUN_HERE INT64_MIN /* the position of the descriptor, where its last call ended */
 
@@ -48,8 +26,8 @@ bool run_serve_call(int fd, const struct iovec *parts, int count, int64_t offset
  *
  * The kernel keeps the position in the mount's descriptor. This function first moves it by the
  * requested length, so that no two calls of any threads or processes get the same bytes.
- * Async-signal-safe: a handler that interrupts such a call is served by the mount. It is a
- * cancellation point if fd may be granted.
+ * Thread-safe, and a cancellation point if fd may be granted. Not async-signal-safe in general: it
+ * may allocate memory, or open a member.
  */
 static inline bool run_serve(int fd, const struct iovec *parts, int count, int64_t offset,
                              bool writing, ssize_t *result)

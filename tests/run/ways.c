@@ -77,6 +77,35 @@ static void cancel(void)
 static sigjmp_buf back;
 static atomic_bool jumps;
 
+#ifndef __SANITIZE_ADDRESS__
+/* The library must not allocate memory where the handler could interrupt it. */
+
+void *__libc_malloc(size_t size);
+void *__libc_memalign(size_t alignment, size_t size);
+
+static void check_blocked(void)
+{
+    sigset_t signals;
+
+    if (!atomic_load(&jumps))
+        return;
+    MUST(pthread_sigmask(SIG_SETMASK, NULL, &signals) == 0);
+    MUST(sigismember(&signals, SIGALRM));
+}
+
+void *malloc(size_t size)
+{
+    check_blocked();
+    return __libc_malloc(size);
+}
+
+void *aligned_alloc(size_t alignment, size_t size)
+{
+    check_blocked();
+    return __libc_memalign(alignment, size);
+}
+#endif
+
 static void jump(int number)
 {
     if (atomic_load(&jumps))

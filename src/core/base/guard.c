@@ -237,16 +237,6 @@ bool mpiio_guard_action(const struct sigaction *action, struct sigaction *old)
     return true;
 }
 
-bool mpiio_guard_returns_to(const struct __jmp_buf_tag *back)
-{
-    return current != NULL && back == current->back;
-}
-
-void mpiio_guard_abandon(void)
-{
-    current = NULL;
-}
-
 bool mpiio_guard_call(void (*work)(void *argument), void *argument, const void *base, size_t size)
 {
     struct guard guard = {.base = (uintptr_t)base, .size = size};

@@ -31,10 +31,4 @@ bool mpiio_guard_call(void (*work)(void *argument), void *argument, const void *
  */
 bool mpiio_guard_action(const struct sigaction *action, struct sigaction *old);
 
-/* Returns true if a fault in this thread's guarded call returns to back. */
-bool mpiio_guard_returns_to(const struct __jmp_buf_tag *back);
-
-/* Ends this thread's guarded call. For a signal handler that is about to jump out of its frame. */
-void mpiio_guard_abandon(void);
-
 #endif
