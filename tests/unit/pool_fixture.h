@@ -14,6 +14,8 @@
 #define NODES_MAX    4
 #define WORDS(bytes) ((bytes) / 8)
 
+#define NODES_TIMEOUT 60000 /* ms; no node is given up because the machine stalls */
+
 /* A file in memory. Each of its words contains its own position and the version that wrote it. */
 struct fake {
     uint64_t *words;
@@ -148,7 +150,7 @@ static inline void meet(struct nodes *nodes, int node)
 
 /* Makes the nodes of a file. homes describes its stripes and their number of servers, if known. */
 static inline struct nodes *make_nodes_of(struct fake *fake, const struct mpiio_homes *homes,
-                                          int64_t size, int timeout)
+                                          int64_t size)
 {
     struct nodes *nodes = calloc(1, sizeof(*nodes));
 
@@ -157,17 +159,17 @@ static inline struct nodes *make_nodes_of(struct fake *fake, const struct mpiio_
     nodes->count = homes->nodes;
     nodes->homes = *homes;
     for (int i = 0; i < nodes->count; i++)
-        make_pool(nodes, i, size, timeout);
+        make_pool(nodes, i, size, NODES_TIMEOUT);
     for (int i = 0; i < nodes->count; i++)
         meet(nodes, i);
     return nodes;
 }
 
-static inline struct nodes *make_nodes(struct fake *fake, int count, int64_t size, int timeout)
+static inline struct nodes *make_nodes(struct fake *fake, int count, int64_t size)
 {
     struct mpiio_homes homes = mpiio_homes_of(0, 0, count);
 
-    return make_nodes_of(fake, &homes, size, timeout);
+    return make_nodes_of(fake, &homes, size);
 }
 
 /* Has a node leave. The others lose it; it goes on alone. */

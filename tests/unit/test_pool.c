@@ -120,7 +120,7 @@ TEST(what_nodes_read_together_is_read_once)
     struct fake *fake = make_fake(13 * MIB + 8 * 4321);
 
     for (int count = 1; count <= NODES_MAX; count++) {
-        struct nodes *nodes = make_nodes(fake, count, 64 * MIB, 5000);
+        struct nodes *nodes = make_nodes(fake, count, 64 * MIB);
 
         assert_int_equal(check_together(nodes, 4), 2 * foreign(nodes));
         free_nodes(nodes);
@@ -139,7 +139,7 @@ TEST(who_stores_a_block_reads_it)
     for (size_t i = 0; i < sizeof(stripes) / sizeof(*stripes); i++)
         for (int count = 2; count <= NODES_MAX; count++) {
             struct mpiio_homes homes = mpiio_homes_of(stripes[i].unit, 2 * count, count);
-            struct nodes *nodes = make_nodes_of(fake, &homes, 64 * MIB, 5000);
+            struct nodes *nodes = make_nodes_of(fake, &homes, 64 * MIB);
 
             assert_int_equal(check_together(nodes, (uint64_t)stripes[i].blocks),
                              2 * foreign(nodes));
@@ -160,7 +160,7 @@ TEST(who_stores_a_block_reads_it)
 static void check_even(const struct mpiio_homes *homes, int64_t size)
 {
     struct fake *fake = make_fake(size);
-    struct nodes *nodes = make_nodes_of(fake, homes, size, 5000);
+    struct nodes *nodes = make_nodes_of(fake, homes, size);
 
     check_together(nodes, (uint64_t)(size / MPIIO_POOL_BLOCK));
     for (int node = 0; node < nodes->count; node++)
@@ -190,7 +190,7 @@ TEST(long_stripes_are_spread)
 TEST(random_requests_are_right)
 {
     struct fake *fake = make_fake(21 * MIB + 8 * 999);
-    struct nodes *nodes = make_nodes(fake, 3, 24 * MIB, 5000);
+    struct nodes *nodes = make_nodes(fake, 3, 24 * MIB);
     char *got = malloc((size_t)(2 * MIB)), *want = malloc((size_t)(2 * MIB));
     int served = 0;
 
@@ -222,7 +222,7 @@ TEST(random_requests_are_right)
 TEST(short_reads_here_and_there_pass_by)
 {
     struct fake *fake = make_fake(64 * MIB);
-    struct nodes *nodes = make_nodes(fake, 2, 64 * MIB, 5000);
+    struct nodes *nodes = make_nodes(fake, 2, 64 * MIB);
     struct vs_view *view = make_vector(0, 8, 16);
     char buffer[4096];
 
@@ -237,7 +237,7 @@ TEST(short_reads_here_and_there_pass_by)
 /* Files larger than the pool stream through it. Its memory stays within the limit. */
 TEST(a_small_pool_streams)
 {
-    struct nodes *nodes = make_nodes(make_fake(48 * MIB), 2, 16 * MIB, 5000);
+    struct nodes *nodes = make_nodes(make_fake(48 * MIB), 2, 16 * MIB);
     struct vs_view *views[2] = {make_vector(0, 8, 16), make_vector(8, 8, 16)};
 
     read_together(nodes, views);
@@ -337,7 +337,7 @@ static void *follow(void *data)
 TEST(what_was_written_is_read_by_all_from_then_on)
 {
     struct fake *fake = make_fake(5 * MIB);
-    struct nodes *nodes = make_nodes(fake, 3, 32 * MIB, 5000);
+    struct nodes *nodes = make_nodes(fake, 3, 32 * MIB);
     struct changer changer = {.fake = fake, .done = 1};
     struct follower followers[3];
     pthread_t threads[4];
@@ -357,7 +357,7 @@ TEST(what_was_written_is_read_by_all_from_then_on)
 TEST(what_storage_does_not_give_is_not_there)
 {
     struct fake *fake = make_fake(9 * MIB);
-    struct nodes *nodes = make_nodes(fake, 2, 32 * MIB, 5000);
+    struct nodes *nodes = make_nodes(fake, 2, 32 * MIB);
     struct vs_view *view = make_vector(0, 8, 16);
 
     set_reads(fake, -EIO, INT64_MAX);
@@ -398,7 +398,7 @@ static void *read_again(void *data)
    wait for the other could deadlock. */
 TEST(requests_of_the_same_homes_do_not_block_each_other)
 {
-    struct nodes *nodes = make_nodes(make_fake(32 * MIB), 3, 64 * MIB, 60000);
+    struct nodes *nodes = make_nodes(make_fake(32 * MIB), 3, 64 * MIB);
     struct vs_view *view = make_vector(0, 8, 32);
     struct caller callers[12];
 
@@ -415,7 +415,7 @@ TEST(requests_of_the_same_homes_do_not_block_each_other)
 
 TEST(who_is_alone_reads_by_itself)
 {
-    struct nodes *nodes = make_nodes(make_fake(24 * MIB), 3, 32 * MIB, 5000);
+    struct nodes *nodes = make_nodes(make_fake(24 * MIB), 3, 32 * MIB);
     struct vs_view *view = make_vector(0, 8, 16);
 
     assert_int_equal(read_slice(nodes, 0, view), 0);
@@ -438,7 +438,7 @@ TEST(a_home_that_dies_meanwhile)
     struct vs_view *view = make_vector(0, 8, 16);
 
     for (int i = 0; i < 12; i++) {
-        struct nodes *nodes = make_nodes(fake, 2, 32 * MIB, 5000);
+        struct nodes *nodes = make_nodes(fake, 2, 32 * MIB);
         struct reader reader = {.nodes = nodes, .node = 0, .view = view};
         pthread_t thread;
 

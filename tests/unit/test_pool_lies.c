@@ -34,7 +34,7 @@ static int join(const struct nodes *nodes)
 /* Makes two nodes. Whoever joins does so as the second one. */
 static struct nodes *make_home(struct fake *fake)
 {
-    return make_nodes(fake, 2, SIZE, PATIENCE);
+    return make_nodes(fake, 2, SIZE);
 }
 
 /* Encodes a request for a part of block 0, with the file's version and epoch. */
