@@ -444,17 +444,14 @@ bool run_grant_stored(int fd, int64_t offset, int64_t length)
 
 /* The mark of a slice that was opened with O_TRUNC: the end of its written part. */
 
-/* Held during a request to the daemon about a mark, so that no write starts in between. Signals
-   are blocked meanwhile, because a handler may write to the same slice, or leave by
-   siglongjmp(3). */
+/* Held during a request to the daemon about a mark, so that no write starts in between. Its holder
+   is in a section (run_hold). */
 static pthread_mutex_t mark_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int64_t ask_daemon(struct run_open *open, int fd)
 {
-    struct run_held held;
     int64_t mark;
 
-    run_hold(&held);
     pthread_mutex_lock(&mark_lock);
     mark = atomic_load(&open->mark);
     if (mark == RUN_MARK_UNASKED) {
@@ -463,7 +460,6 @@ static int64_t ask_daemon(struct run_open *open, int fd)
         atomic_store(&open->mark, mark);
     }
     pthread_mutex_unlock(&mark_lock);
-    run_unhold(&held);
     return mark;
 }
 

@@ -41,7 +41,7 @@ void run_grant_forget(void);
  * Writes of a granted slice that was opened with O_TRUNC (src/DESIGN.md, "Truncation of slices").
  * The daemon does not see them, so the library keeps the slice's mark, up to which it is written.
  * The mount serves a write that would leave a gap, and all later ones, and fills the gap with
- * zeros. All functions keep errno, are thread-safe, and are as async-signal-safe as run_serve.
+ * zeros. All functions are thread-safe. They keep errno, except run_mark_passes.
  */
 #define RUN_MARK_NONE     INT64_MAX /* the slice was not truncated */
 #define RUN_MARK_UNASKED  (-1)      /* it was; ask the daemon for the mark before the first write */
@@ -49,7 +49,7 @@ void run_grant_forget(void);
 
 /*
  * Returns true if length bytes at offset may be written past the daemon, and counts them as
- * written.
+ * written. Called in a section (run_hold).
  */
 bool run_mark_passes(struct run_open *open, int fd, int64_t offset, int64_t length);
 
