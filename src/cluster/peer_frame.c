@@ -8,34 +8,55 @@
 
 #include "net/wire.h"
 
+/* Sets of states. */
+enum {
+    JOINING = 1 << MPIIO_PEERS_JOINING,
+    TOGETHER = 1 << MPIIO_PEERS_TOGETHER,
+    DEGRADING = 1 << MPIIO_PEERS_DEGRADING,
+    FINAL = 1 << MPIIO_PEERS_ALONE | 1 << MPIIO_PEERS_ENDED | 1 << MPIIO_PEERS_STOPPED,
+    LATER = DEGRADING | FINAL,
+};
+
 /*
- * The fields of each type in order: e number, r echo, n node, t time, s status, f flag, k count, h
- * host, x text. Encoding and decoding use the same table.
+ * The types of frames. Encoding and decoding use the same fields, in this order: e number, r echo,
+ * n node, t time, s status, f flag, k count, h host, x text. The receiver acts on a frame in the
+ * states that are due. In the states that are late, the frame has come too late.
+ *
+ * Once all nodes have joined, any frame from below is allowed in any state, because its sender may
+ * not know the current state yet. A node degrades as soon as it learns of a failure. Frames from
+ * above that were sent before that are too late.
  */
-static const char *const fields_of[MPIIO_PEER_FRAME_TYPES] = {
-    [MPIIO_BEAT] = "ert",
-    [MPIIO_JOINED] = "f",
-    [MPIIO_ASK] = "f",
-    [MPIIO_DONE] = "esn",
-    [MPIIO_CHANGE] = "eft",
-    [MPIIO_VOTE] = "es",
-    [MPIIO_SETTLED] = "e",
-    [MPIIO_UNMOUNT_ALL] = "ef",
-    [MPIIO_UNMOUNTED] = "snfx",
-    [MPIIO_GOODBYE] = "f",
-    [MPIIO_LOST] = "nhx",
-    [MPIIO_PROGRESS] = "efkx",
-    [MPIIO_FENCED] = "",
-    [MPIIO_READY] = "",
-    [MPIIO_EPOCH] = "ef",
-    [MPIIO_FINISHED] = "efs",
-    [MPIIO_PREPARE] = "ef",
-    [MPIIO_SETTLE] = "ef",
-    [MPIIO_RESULT] = "efsx",
-    [MPIIO_UNMOUNT] = "f",
-    [MPIIO_END] = "",
-    [MPIIO_DEGRADED] = "nhx",
-    [MPIIO_GO] = "",
+static const struct {
+    const char *fields; /* NULL: there is no such type */
+    unsigned int due, late;
+} types[MPIIO_PEER_FRAME_TYPES] = {
+    [MPIIO_BEAT] = {"ert", JOINING | TOGETHER | LATER, 0},
+    /* If a node leaves after all have joined, LOST reports that. A JOINED that withdraws an earlier
+       one is then ignored. */
+    [MPIIO_JOINED] = {"f", JOINING, TOGETHER | LATER},
+    [MPIIO_ASK] = {"f", TOGETHER, LATER},
+    [MPIIO_DONE] = {"esn", TOGETHER, LATER},
+    [MPIIO_CHANGE] = {"eft", TOGETHER, LATER},
+    [MPIIO_VOTE] = {"es", TOGETHER, LATER},
+    [MPIIO_SETTLED] = {"e", TOGETHER, LATER},
+    [MPIIO_UNMOUNT_ALL] = {"ef", TOGETHER, LATER},
+    [MPIIO_UNMOUNTED] = {"snfx", TOGETHER, LATER},
+    [MPIIO_GOODBYE] = {"f", TOGETHER, LATER},
+    [MPIIO_LOST] = {"nhx", TOGETHER, LATER},
+    [MPIIO_PROGRESS] = {"efkx", TOGETHER, LATER},
+    /* A node that has fenced itself may send it while this one is together. Its connection will
+       end. */
+    [MPIIO_FENCED] = {"", DEGRADING, TOGETHER | FINAL},
+    [MPIIO_READY] = {"", JOINING, 0},
+    [MPIIO_EPOCH] = {"ef", TOGETHER, LATER},
+    [MPIIO_FINISHED] = {"efs", TOGETHER, LATER},
+    [MPIIO_PREPARE] = {"ef", TOGETHER, LATER},
+    [MPIIO_SETTLE] = {"ef", TOGETHER, LATER},
+    [MPIIO_RESULT] = {"efsx", TOGETHER, LATER},
+    [MPIIO_UNMOUNT] = {"f", TOGETHER, LATER},
+    [MPIIO_END] = {"", TOGETHER, LATER},
+    [MPIIO_DEGRADED] = {"nhx", TOGETHER, LATER},
+    [MPIIO_GO] = {"", DEGRADING, FINAL},
 };
 
 /* Encodes or decodes a number below 2^31. */
@@ -81,7 +102,7 @@ static void code_field(struct mpiio_wire *wire, struct mpiio_peer_frame *frame, 
 
 static void code_fields(struct mpiio_wire *wire, struct mpiio_peer_frame *frame)
 {
-    for (const char *field = fields_of[frame->type]; *field != '\0'; field++)
+    for (const char *field = types[frame->type].fields; *field != '\0'; field++)
         code_field(wire, frame, *field);
 }
 
@@ -117,7 +138,7 @@ ssize_t mpiio_peer_frame_decode(const uint8_t *bytes, size_t size, struct mpiio_
     if (size < MPIIO_PEER_FRAME_HEAD)
         return 0;
     mpiio_wire_u8(&wire, &type);
-    if (type >= MPIIO_PEER_FRAME_TYPES || fields_of[type] == NULL)
+    if (type >= MPIIO_PEER_FRAME_TYPES || types[type].fields == NULL)
         return -EPROTO;
     if (size < length)
         return 0;
@@ -125,6 +146,19 @@ ssize_t mpiio_peer_frame_decode(const uint8_t *bytes, size_t size, struct mpiio_
     wire.size = length;
     code_fields(&wire, frame);
     return mpiio_wire_complete(&wire) ? (ssize_t)length : -EPROTO;
+}
+
+enum mpiio_frame_rule mpiio_frame_rule(enum mpiio_peer_frame_type type, bool up,
+                                       enum mpiio_peers_state state)
+{
+    bool goes_up = type >= MPIIO_JOINED && type <= MPIIO_FENCED;
+    unsigned int now = 1U << state;
+
+    if (type != MPIIO_BEAT && !(up ? goes_up : type >= MPIIO_READY))
+        return MPIIO_FRAME_WRONG;
+    if (types[type].due & now)
+        return MPIIO_FRAME_DUE;
+    return types[type].late & now ? MPIIO_FRAME_LATE : MPIIO_FRAME_WRONG;
 }
 
 /* Queues. */
@@ -200,60 +234,4 @@ void mpiio_queue_free(struct mpiio_queue *queue)
 {
     free(queue->bytes);
     *queue = (struct mpiio_queue){0};
-}
-
-/* The rules for frames: which node may send which frame, and in which state. */
-
-/* Sets of states. */
-enum {
-    JOINING = 1 << MPIIO_PEERS_JOINING,
-    TOGETHER = 1 << MPIIO_PEERS_TOGETHER,
-    DEGRADING = 1 << MPIIO_PEERS_DEGRADING,
-    FINAL = 1 << MPIIO_PEERS_ALONE | 1 << MPIIO_PEERS_ENDED | 1 << MPIIO_PEERS_STOPPED,
-};
-
-/* The states in which the receiver acts on a frame, and those in which the frame is too late. */
-struct rule {
-    unsigned int due, late;
-};
-
-/*
- * Once all nodes have joined, any frame from below is allowed in any state, because its sender may
- * not know the current state yet. A node degrades as soon as it learns of a failure. Frames from
- * above that were sent before that are too late.
- */
-static struct rule rule_of(enum mpiio_peer_frame_type type)
-{
-    switch (type) {
-    case MPIIO_BEAT:
-        return (struct rule){JOINING | TOGETHER | DEGRADING | FINAL, 0};
-    case MPIIO_JOINED:
-        /* If a node leaves after all have joined, LOST reports that. A JOINED that withdraws an
-           earlier one is then ignored. */
-        return (struct rule){JOINING, TOGETHER | DEGRADING | FINAL};
-    case MPIIO_FENCED:
-        /* A node that has fenced itself may send it while this one is together. Its connection
-           will end. */
-        return (struct rule){DEGRADING, TOGETHER | FINAL};
-    case MPIIO_READY:
-        return (struct rule){JOINING, 0};
-    case MPIIO_GO:
-        return (struct rule){DEGRADING, FINAL};
-    default:
-        return (struct rule){TOGETHER, DEGRADING | FINAL};
-    }
-}
-
-enum mpiio_frame_rule mpiio_frame_rule(enum mpiio_peer_frame_type type, bool up,
-                                       enum mpiio_peers_state state)
-{
-    bool goes_up = type >= MPIIO_JOINED && type <= MPIIO_FENCED;
-    const struct rule rule = rule_of(type);
-    unsigned int now = 1U << state;
-
-    if (type != MPIIO_BEAT && !(up ? goes_up : type >= MPIIO_READY))
-        return MPIIO_FRAME_WRONG;
-    if (rule.due & now)
-        return MPIIO_FRAME_DUE;
-    return rule.late & now ? MPIIO_FRAME_LATE : MPIIO_FRAME_WRONG;
 }
