@@ -102,37 +102,36 @@ static void decide(struct mpiio_peers *peers, int status)
     self->change.status = status;
 }
 
-void mpiio_changes_on_vote(struct mpiio_peers *peers, struct mpiio_peer *peer, uint64_t number,
-                           int status)
+void mpiio_changes_on_vote(struct mpiio_peers *peers, struct mpiio_peer *peer,
+                           const struct mpiio_peer_frame *frame)
 {
     struct mpiio_rounds *self = &peers->rounds;
 
-    if (number != self->change.number || self->settling ||
-        !mpiio_branch_answer(&self->change, peer, MPIIO_AWAIT_CHANGE, status, 0) || self->voted ||
-        (status == 0 && self->change.missing != 0))
+    if (frame->number != self->change.number || self->settling ||
+        !mpiio_branch_answer(&self->change, peer, MPIIO_AWAIT_CHANGE, frame->status, 0) ||
+        self->voted || (frame->status == 0 && self->change.missing != 0))
         return;
     if (peers->node == 0) {
-        decide(peers, status);
+        decide(peers, frame->status);
         return;
     }
     self->voted = true;
-    mpiio_branch_pass_on(
-        peers, &(struct mpiio_peer_frame){.type = MPIIO_VOTE, .number = number, .status = status});
+    mpiio_branch_pass_on(peers, frame);
 }
 
-void mpiio_changes_on_settled(struct mpiio_peers *peers, struct mpiio_peer *peer, uint64_t number)
+void mpiio_changes_on_settled(struct mpiio_peers *peers, struct mpiio_peer *peer,
+                              const struct mpiio_peer_frame *frame)
 {
     struct mpiio_rounds *self = &peers->rounds;
 
-    if (number != self->change.number || !self->settling ||
+    if (frame->number != self->change.number || !self->settling ||
         !mpiio_branch_answer(&self->change, peer, MPIIO_AWAIT_CHANGE, 0, 0) ||
         self->change.missing != 0)
         return;
     if (peers->node == 0)
         end_change(peers, self->change.status);
     else
-        mpiio_branch_pass_on(peers,
-                             &(struct mpiio_peer_frame){.type = MPIIO_SETTLED, .number = number});
+        mpiio_branch_pass_on(peers, frame);
 }
 
 void mpiio_changes_result(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)

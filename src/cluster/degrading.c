@@ -19,14 +19,13 @@ static bool is_head(const struct mpiio_peers *peers)
     return peers->above == NULL || peers->above->link.fd < 0;
 }
 
-/* Makes a frame that reports a failed node or engine. */
-static struct mpiio_peer_frame death(enum mpiio_peer_frame_type type, int node, const char *host,
-                                     const char *why)
+/* Makes a frame that reports a failed peer. */
+static struct mpiio_peer_frame death(const struct mpiio_peer *peer, const char *why)
 {
-    struct mpiio_peer_frame frame = {
-        .type = type, .node = (uint32_t)node, .text = why, .text_size = (uint32_t)strlen(why)};
+    struct mpiio_peer_frame frame = {.type = MPIIO_LOST, .node = (uint32_t)peer->node};
 
-    snprintf(frame.host, sizeof(frame.host), "%s", host);
+    memcpy(frame.host, peer->host, sizeof(frame.host));
+    mpiio_peer_frame_set_text(&frame, why);
     return frame;
 }
 
@@ -59,27 +58,29 @@ static void await_fencing(struct mpiio_peers *peers, const struct mpiio_peer *pe
 }
 
 /* Sets the state to DEGRADING, and records the failed node and why it was declared failed. */
-static void set_degraded(struct mpiio_peers *peers, int node, const char *host, const char *why)
+static void set_degraded(struct mpiio_peers *peers, const struct mpiio_peer_frame *failure)
 {
     struct mpiio_peers_status *status = &peers->status;
 
     pthread_mutex_lock(&peers->lock);
-    status->dead = node;
-    snprintf(status->dead_host, sizeof(status->dead_host), "%s", host);
-    snprintf(status->why, sizeof(status->why), "%s", why);
+    status->dead = (int)failure->node;
+    memcpy(status->dead_host, failure->host, sizeof(status->dead_host));
+    vs_line_copy(status->why, sizeof(status->why), failure->text, failure->text_size);
     pthread_mutex_unlock(&peers->lock);
     mpiio_roster_set_state(peers, MPIIO_PEERS_DEGRADING);
 }
 
-void mpiio_degrading_begin(struct mpiio_peers *peers, int node, const char *host, const char *why)
+void mpiio_degrading_begin(struct mpiio_peers *peers, const struct mpiio_peer_frame *failure)
 {
     struct mpiio_rounds *self = &peers->rounds;
-    struct mpiio_peer_frame frame = death(MPIIO_DEGRADED, node, host, why);
+    struct mpiio_peer_frame frame = *failure;
     int64_t now = mpiio_clock();
 
     if (peers->status.state != MPIIO_PEERS_TOGETHER)
         return;
-    set_degraded(peers, node, host, why);
+    set_degraded(peers, failure);
+    frame.type = MPIIO_DEGRADED;
+    mpiio_peer_frame_set_text(&frame, peers->status.why);
     /* Also to the failed node: it may be alive, and must be fenced first of all. This node is
        fenced when the call returns. Close its connections only after that: the other side
        concludes from the end of a connection that this node is fenced (has_ended). */
@@ -90,9 +91,9 @@ void mpiio_degrading_begin(struct mpiio_peers *peers, int node, const char *host
         self->go_after = now;
 }
 
-void mpiio_degrading_go(struct mpiio_peers *peers)
+void mpiio_degrading_go(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
 {
-    mpiio_branch_broadcast(peers, &(struct mpiio_peer_frame){.type = MPIIO_GO});
+    mpiio_branch_broadcast(peers, frame);
     peers->rounds.go_after = INT64_MAX; /* sent once */
 }
 
@@ -115,11 +116,13 @@ void mpiio_degrading_tick(struct mpiio_peers *peers, int64_t now)
         mpiio_roster_log(peers, MPIIO_LOG_WARNING,
                          "degraded: %d nodes have not confirmed that their engines have ended",
                          self->fenced.missing);
-    mpiio_degrading_go(peers);
+    mpiio_degrading_go(peers, &(struct mpiio_peer_frame){.type = MPIIO_GO});
 }
 
-void mpiio_degrading_on_fenced(struct mpiio_peers *peers, struct mpiio_peer *peer)
+void mpiio_degrading_on_fenced(struct mpiio_peers *peers, struct mpiio_peer *peer,
+                               const struct mpiio_peer_frame *frame)
 {
+    (void)frame;
     mpiio_branch_answer(&peers->rounds.fenced, peer, MPIIO_AWAIT_FENCED, 0, 0);
     mpiio_degrading_tick(peers, mpiio_clock());
 }
@@ -135,10 +138,10 @@ static void lose_degrading(struct mpiio_peers *peers, struct mpiio_peer *peer)
 
 static void lose_together(struct mpiio_peers *peers, struct mpiio_peer *peer, const char *why)
 {
-    struct mpiio_peer_frame frame = death(MPIIO_LOST, peer->node, peer->host, why);
+    struct mpiio_peer_frame frame = death(peer, why);
 
     if (is_head(peers)) {
-        mpiio_degrading_begin(peers, peer->node, peer->host, why);
+        mpiio_degrading_begin(peers, &frame);
         lose_degrading(peers, peer);
         return;
     }
@@ -161,8 +164,9 @@ void mpiio_degrading_lost_below(struct mpiio_peers *peers, struct mpiio_peer *pe
 void mpiio_degrading_lost_above(struct mpiio_peers *peers, const char *why)
 {
     struct mpiio_peer *above = peers->above;
+    const struct mpiio_peer_frame frame = death(above, why);
 
-    mpiio_degrading_begin(peers, above->node, above->host, why);
+    mpiio_degrading_begin(peers, &frame);
     mpiio_roster_close(peers, above);
     await_fencing(peers, above);
     peers->rounds.go_before = mpiio_clock() + peers->timeout;
@@ -189,16 +193,18 @@ static void add_silent(struct mpiio_peers *peers, char *why, size_t size)
     }
 }
 
-void mpiio_degrading_on_lost(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
+void mpiio_degrading_on_lost(struct mpiio_peers *peers, struct mpiio_peer *peer,
+                             const struct mpiio_peer_frame *frame)
 {
+    struct mpiio_peer_frame lost = *frame;
     char why[sizeof(peers->status.why)];
-    struct mpiio_peer_frame lost;
 
+    (void)peer;
     vs_line_copy(why, sizeof(why), frame->text, frame->text_size);
     add_silent(peers, why, sizeof(why));
-    lost = death(MPIIO_LOST, (int)frame->node, frame->host, why);
+    mpiio_peer_frame_set_text(&lost, why);
     if (is_head(peers))
-        mpiio_degrading_begin(peers, (int)frame->node, frame->host, why);
+        mpiio_degrading_begin(peers, &lost);
     else
         mpiio_branch_pass_on(peers, &lost);
 }

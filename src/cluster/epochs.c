@@ -38,10 +38,13 @@ static void begin_wanted(struct mpiio_peers *peers)
 }
 
 /* Nodes other than node 0 do not pass on a request twice. */
-void mpiio_epochs_on_ask(struct mpiio_peers *peers, bool sync)
+void mpiio_epochs_on_ask(struct mpiio_peers *peers, struct mpiio_peer *peer,
+                         const struct mpiio_peer_frame *frame)
 {
     struct mpiio_rounds *self = &peers->rounds;
+    bool sync = frame->flag;
 
+    (void)peer;
     if (peers->node == 0) {
         self->wanted = true;
         self->wanted_sync = self->wanted_sync || sync;
@@ -49,7 +52,7 @@ void mpiio_epochs_on_ask(struct mpiio_peers *peers, bool sync)
     } else if (sync ? !self->asked_sync : !self->asked) {
         self->asked = true;
         self->asked_sync = self->asked_sync || sync;
-        mpiio_branch_pass_on(peers, &(struct mpiio_peer_frame){.type = MPIIO_ASK, .flag = sync});
+        mpiio_branch_pass_on(peers, frame);
     }
 }
 
@@ -160,33 +163,38 @@ static const char *find_host(void *data, uint32_t node)
 }
 
 /* Copies the name of a node to host, which has MPIIO_HOST_MAX + 1 bytes. */
-static void find_name(struct mpiio_peers *peers, const struct mpiio_stall *stall, int node,
+static void find_name(struct mpiio_peers *peers, const struct mpiio_stall *stall, uint32_t node,
                       char *host)
 {
-    const char *known = find_host(peers, (uint32_t)node);
+    const char *known = find_host(peers, node);
 
     for (uint32_t i = 0; i < stall->count && known == NULL; i++)
-        if (stall->nodes[i].node == (uint32_t)node)
+        if (stall->nodes[i].node == node)
             known = stall->nodes[i].host;
     snprintf(host, MPIIO_HOST_MAX + 1, "%s", known != NULL ? known : "?");
 }
 
-bool mpiio_epochs_stalled(struct mpiio_peers *peers, int64_t now, int *node, char *host, char *why,
-                          size_t size)
+/* At node 0, all engines in an epoch may wait without progress because some nodes do not reach each
+   other. None of them has failed, but they cannot store together. */
+void mpiio_epochs_tick(struct mpiio_peers *peers, int64_t now)
 {
     struct mpiio_rounds *self = &peers->rounds;
     int64_t since = self->moved > peers->attentive ? self->moved : peers->attentive;
+    struct mpiio_peer_frame frame = {0};
     struct mpiio_stall stall;
-    char who[MPIIO_STALL_TEXT];
+    char who[MPIIO_STALL_TEXT], why[sizeof(peers->status.why)];
     uint64_t count;
+    int node;
 
-    if (self->epoch.missing == 0 || now - since <= peers->timeout ||
+    if (peers->node != 0 || peers->status.state != MPIIO_PEERS_TOGETHER ||
+        self->epoch.missing == 0 || now - since <= peers->timeout ||
         !all_wait(peers, &stall, &count))
-        return false;
-    *node = mpiio_stall_describe(&stall, find_host, peers, who, sizeof(who));
-    *node = *node < 0 ? 0 : *node;
-    find_name(peers, &stall, *node, host);
-    snprintf(why, size, "a flush has not come further for %.1f s: %s", (double)(now - since) / 1000,
-             who);
-    return true;
+        return;
+    node = mpiio_stall_describe(&stall, find_host, peers, who, sizeof(who));
+    frame.node = node < 0 ? 0 : (uint32_t)node;
+    find_name(peers, &stall, frame.node, frame.host);
+    snprintf(why, sizeof(why), "a flush has not come further for %.1f s: %s",
+             (double)(now - since) / 1000, who);
+    mpiio_peer_frame_set_text(&frame, why);
+    mpiio_degrading_begin(peers, &frame);
 }

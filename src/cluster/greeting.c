@@ -24,7 +24,7 @@ void mpiio_joining_look(struct mpiio_peers *peers)
         tell_above(peers, true);
 }
 
-void mpiio_joining_on_joined(struct mpiio_peers *peers, struct mpiio_peer *peer, bool complete)
+static void set_complete(struct mpiio_peers *peers, struct mpiio_peer *peer, bool complete)
 {
     if (peer->complete == complete)
         return;
@@ -36,12 +36,18 @@ void mpiio_joining_on_joined(struct mpiio_peers *peers, struct mpiio_peer *peer,
         tell_above(peers, false);
 }
 
+void mpiio_joining_on_joined(struct mpiio_peers *peers, struct mpiio_peer *peer,
+                             const struct mpiio_peer_frame *frame)
+{
+    set_complete(peers, peer, frame->flag);
+}
+
 void mpiio_joining_left(struct mpiio_peers *peers, struct mpiio_peer *peer, const char *why)
 {
     mpiio_roster_log(peers, MPIIO_LOG_ERROR, "node %d (%s) left before all had joined: %s",
                      peer->node, peer->host, why);
     mpiio_roster_close(peers, peer);
-    mpiio_joining_on_joined(peers, peer, false);
+    set_complete(peers, peer, false);
 }
 
 /* Handles READY: all nodes have joined. A peer that has left since then, before the node above
@@ -100,7 +106,7 @@ static void adopt(struct mpiio_peers *peers, struct mpiio_peer *peer, const stru
     /* A node that did not get the welcome in time tries again. The new connection replaces the
        old one. */
     if (before != NULL) {
-        mpiio_joining_on_joined(peers, before, false);
+        set_complete(peers, before, false);
         mpiio_roster_bury(peers, before);
     }
     mpiio_roster_adopt(peers, peer, node, join->host);

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/types.h>
 
 #include "peers.h"
@@ -73,6 +74,15 @@ struct mpiio_peer_frame {
     const char *text;              /* borrowed, not terminated */
     uint32_t text_size;            /* at most MPIIO_PEER_TEXT_MAX */
 };
+
+/* Borrows a line for a frame. Cuts it if it is too long. */
+static inline void mpiio_peer_frame_set_text(struct mpiio_peer_frame *frame, const char *text)
+{
+    size_t length = strlen(text);
+
+    frame->text = text;
+    frame->text_size = length < 1023 ? (uint32_t)length : 1023;
+}
 
 /* Encodes a frame to bytes, MPIIO_PEER_FRAME_MAX of them. Returns its length. Local. */
 size_t mpiio_peer_frame_encode(const struct mpiio_peer_frame *frame, uint8_t *bytes);

@@ -324,13 +324,6 @@ static int say_unmounted(struct mpiio_peers *peers, const struct mpiio_peer_fram
     return error;
 }
 
-/* Borrows a line for a frame. Cuts it if it is too long. */
-static void set_text(struct mpiio_peer_frame *frame, const char *text)
-{
-    frame->text = text;
-    frame->text_size = (uint32_t)strnlen(text, 1023);
-}
-
 int mpiio_peers_unmounted(struct mpiio_peers *peers, int error, const char *unsaved)
 {
     struct mpiio_peer_frame frame = {.type = MPIIO_UNMOUNTED,
@@ -339,7 +332,7 @@ int mpiio_peers_unmounted(struct mpiio_peers *peers, int error, const char *unsa
                                      .flag = error == 0};
 
     if (error != 0 && error != -EINPROGRESS)
-        set_text(&frame, unsaved);
+        mpiio_peer_frame_set_text(&frame, unsaved);
     return say_unmounted(peers, &frame);
 }
 
@@ -353,7 +346,7 @@ int mpiio_peers_engine_lost(struct mpiio_peers *peers, const char *why)
     struct mpiio_peer_frame frame = {.type = MPIIO_LOST, .node = (uint32_t)peers->node};
 
     memcpy(frame.host, peers->host, sizeof(frame.host));
-    set_text(&frame, why);
+    mpiio_peer_frame_set_text(&frame, why);
     return mpiio_roster_tell(peers, &frame);
 }
 

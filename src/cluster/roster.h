@@ -245,14 +245,19 @@ void mpiio_branch_expect(struct mpiio_peers *peers, struct mpiio_round *round,
 bool mpiio_branch_answer(struct mpiio_round *round, struct mpiio_peer *peer,
                          enum mpiio_awaited what, int status, uint32_t node);
 
+/* Handlers of frames that are due: from a node below or from this node itself, and from above. The
+   declarations of handlers name the types of their frames. */
+typedef void mpiio_from_below(struct mpiio_peers *peers, struct mpiio_peer *peer,
+                              const struct mpiio_peer_frame *frame);
+typedef void mpiio_from_above(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame);
+
 /* Joining: each node reports once all nodes below it have joined. */
 
 /* If no node is missing here, reports that to the node above, or at node 0 begins the work of
    all. */
 void mpiio_joining_look(struct mpiio_peers *peers);
 
-/* Handles JOINED, from a node below. */
-void mpiio_joining_on_joined(struct mpiio_peers *peers, struct mpiio_peer *peer, bool complete);
+mpiio_from_below mpiio_joining_on_joined; /* JOINED */
 
 /* Handles the loss of a connection to a node below before all nodes have joined. The node may come
    back. */
@@ -327,38 +332,26 @@ void mpiio_turn_end(struct mpiio_peers *peers);
 
 /* Epochs: epochs.c. */
 
-/* Handle frames from below, or from this node: ASK, DONE and PROGRESS. */
-void mpiio_epochs_on_ask(struct mpiio_peers *peers, bool sync);
-void mpiio_epochs_on_done(struct mpiio_peers *peers, struct mpiio_peer *peer,
-                          const struct mpiio_peer_frame *frame);
-int mpiio_epochs_on_progress(struct mpiio_peers *peers, struct mpiio_peer *peer,
-                             const struct mpiio_peer_frame *frame); /* 0 or -EPROTO */
+mpiio_from_below mpiio_epochs_on_ask, mpiio_epochs_on_done; /* ASK, DONE */
+mpiio_from_above mpiio_epochs_begin;                        /* EPOCH */
 
-/* Handles a frame from above: EPOCH. */
-void mpiio_epochs_begin(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame);
+/* Handles PROGRESS, from a node below. Returns 0 or -EPROTO. */
+int mpiio_epochs_on_progress(struct mpiio_peers *peers, struct mpiio_peer *peer,
+                             const struct mpiio_peer_frame *frame);
 
 /* With each heartbeat: records the progress of this node's engine, and sends the progress of the
    branch to the node above. */
 void mpiio_epochs_beat(struct mpiio_peers *peers);
 
-/* At node 0: returns true if all engines in an epoch have waited for peer_timeout without progress.
-   Sets *node and host (MPIIO_HOST_MAX + 1 bytes) to a node that does not hear another one, and why,
-   of size bytes, to a line about it. */
-bool mpiio_epochs_stalled(struct mpiio_peers *peers, int64_t now, int *node, char *host, char *why,
-                          size_t size);
+/* At node 0: degrades if all engines in an epoch have waited for peer_timeout without progress. */
+void mpiio_epochs_tick(struct mpiio_peers *peers, int64_t now);
 
 /* Changes: changes.c. */
 
-/* Handle frames from below, or from this node: CHANGE, VOTE and SETTLED. */
-void mpiio_changes_on_change(struct mpiio_peers *peers, struct mpiio_peer *peer,
-                             const struct mpiio_peer_frame *frame);
-void mpiio_changes_on_vote(struct mpiio_peers *peers, struct mpiio_peer *peer, uint64_t number,
-                           int status);
-void mpiio_changes_on_settled(struct mpiio_peers *peers, struct mpiio_peer *peer, uint64_t number);
-
-/* Handle frames from above: PREPARE and SETTLE, and the RESULT of a change. */
-void mpiio_changes_pass(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame);
-void mpiio_changes_result(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame);
+/* CHANGE, VOTE, SETTLED */
+mpiio_from_below mpiio_changes_on_change, mpiio_changes_on_vote, mpiio_changes_on_settled;
+/* PREPARE and SETTLE; the RESULT of a change */
+mpiio_from_above mpiio_changes_pass, mpiio_changes_result;
 
 /* tick: at node 0, aborts a change that was not agreed on in time. next: returns when that is
    due, or before if that is earlier. */
@@ -367,16 +360,12 @@ int64_t mpiio_changes_next(const struct mpiio_peers *peers, int64_t before);
 
 /* Degrading: degrading.c. */
 
-/* Begins to degrade: at the head of a tree that has detected a failure, or after DEGRADED from
-   above. */
-void mpiio_degrading_begin(struct mpiio_peers *peers, int node, const char *host, const char *why);
+/* Begins to degrade, after DEGRADED from above, or at the head of a tree that has detected the
+   failure that the frame describes (node, host, text). */
+mpiio_from_above mpiio_degrading_begin;
 
-/* Handle frames from below, or from this node: LOST and FENCED. */
-void mpiio_degrading_on_lost(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame);
-void mpiio_degrading_on_fenced(struct mpiio_peers *peers, struct mpiio_peer *peer);
-
-/* Handles a frame from above: GO. */
-void mpiio_degrading_go(struct mpiio_peers *peers);
+mpiio_from_below mpiio_degrading_on_lost, mpiio_degrading_on_fenced; /* LOST, FENCED */
+mpiio_from_above mpiio_degrading_go;                                 /* GO */
 
 /* Handle a connection that has failed or is silent: to a node below, or to the one above. */
 void mpiio_degrading_lost_below(struct mpiio_peers *peers, struct mpiio_peer *peer,
@@ -389,16 +378,10 @@ int64_t mpiio_degrading_next(const struct mpiio_peers *peers, int64_t before);
 
 /* Unmounting: unmounting.c. */
 
-/* Handle frames from below, or from this node: UNMOUNT_ALL, UNMOUNTED and GOODBYE. */
-void mpiio_unmounting_on_all(struct mpiio_peers *peers, struct mpiio_peer *peer,
-                             const struct mpiio_peer_frame *frame);
-void mpiio_unmounting_on_unmounted(struct mpiio_peers *peers, struct mpiio_peer *peer,
-                                   const struct mpiio_peer_frame *frame);
-void mpiio_unmounting_on_goodbye(struct mpiio_peers *peers, struct mpiio_peer *peer, bool all);
-
-/* Handle frames from above: UNMOUNT, the RESULT of UNMOUNT_ALL, and END. */
-void mpiio_unmounting_begin(struct mpiio_peers *peers, bool force);
-void mpiio_unmounting_result(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame);
-void mpiio_unmounting_end(struct mpiio_peers *peers);
+/* UNMOUNT_ALL, UNMOUNTED, GOODBYE */
+mpiio_from_below mpiio_unmounting_on_all, mpiio_unmounting_on_unmounted,
+    mpiio_unmounting_on_goodbye;
+/* UNMOUNT, the RESULT of UNMOUNT_ALL, END */
+mpiio_from_above mpiio_unmounting_begin, mpiio_unmounting_result, mpiio_unmounting_end;
 
 #endif

@@ -6,107 +6,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "viewspec/base/line.h"
-
 /* The turns of the loop: handle the frames that have arrived and the time that has passed. All
    messages of a node are sent from here. Only its connections and clocks make system calls.
    Called by the thread only. */
 
 /* Frames that have arrived go to the parts that handle them. */
 
-/* Handles a frame from below that is due. */
-static int work(struct mpiio_peers *peers, struct mpiio_peer *peer,
-                const struct mpiio_peer_frame *frame)
+static mpiio_from_below *const from_below[MPIIO_PEER_FRAME_TYPES] = {
+    [MPIIO_JOINED] = mpiio_joining_on_joined,
+    [MPIIO_ASK] = mpiio_epochs_on_ask,
+    [MPIIO_DONE] = mpiio_epochs_on_done,
+    [MPIIO_CHANGE] = mpiio_changes_on_change,
+    [MPIIO_VOTE] = mpiio_changes_on_vote,
+    [MPIIO_SETTLED] = mpiio_changes_on_settled,
+    [MPIIO_UNMOUNT_ALL] = mpiio_unmounting_on_all,
+    [MPIIO_UNMOUNTED] = mpiio_unmounting_on_unmounted,
+    [MPIIO_GOODBYE] = mpiio_unmounting_on_goodbye,
+    [MPIIO_LOST] = mpiio_degrading_on_lost,
+    [MPIIO_FENCED] = mpiio_degrading_on_fenced,
+};
+
+static void on_result(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
 {
-    switch (frame->type) {
-    case MPIIO_JOINED:
-        mpiio_joining_on_joined(peers, peer, frame->flag);
-        break;
-    case MPIIO_ASK:
-        mpiio_epochs_on_ask(peers, frame->flag);
-        break;
-    case MPIIO_DONE:
-        mpiio_epochs_on_done(peers, peer, frame);
-        break;
-    case MPIIO_PROGRESS:
-        return mpiio_epochs_on_progress(peers, peer, frame);
-    case MPIIO_CHANGE:
-        mpiio_changes_on_change(peers, peer, frame);
-        break;
-    case MPIIO_VOTE:
-        mpiio_changes_on_vote(peers, peer, frame->number, frame->status);
-        break;
-    case MPIIO_SETTLED:
-        mpiio_changes_on_settled(peers, peer, frame->number);
-        break;
-    case MPIIO_UNMOUNT_ALL:
-        mpiio_unmounting_on_all(peers, peer, frame);
-        break;
-    case MPIIO_UNMOUNTED:
-        mpiio_unmounting_on_unmounted(peers, peer, frame);
-        break;
-    case MPIIO_GOODBYE:
-        mpiio_unmounting_on_goodbye(peers, peer, frame->flag);
-        break;
-    case MPIIO_LOST:
-        mpiio_degrading_on_lost(peers, frame);
-        break;
-    case MPIIO_FENCED:
-        mpiio_degrading_on_fenced(peers, peer);
-        break;
-    default:
-        break;
-    }
-    return 0;
+    if (frame->flag)
+        mpiio_unmounting_result(peers, frame);
+    else
+        mpiio_changes_result(peers, frame);
 }
 
-static void on_degraded(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
-{
-    char why[sizeof(peers->status.why)];
-
-    vs_line_copy(why, sizeof(why), frame->text, frame->text_size);
-    mpiio_degrading_begin(peers, (int)frame->node, frame->host, why);
-}
-
-/* Handles a frame from above that is due. */
-static int obey(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
-{
-    switch (frame->type) {
-    case MPIIO_READY:
-        return mpiio_joining_ready(peers);
-    case MPIIO_EPOCH:
-        mpiio_epochs_begin(peers, frame);
-        break;
-    case MPIIO_FINISHED:
-        mpiio_branch_broadcast(peers, frame);
-        break;
-    case MPIIO_PREPARE:
-    case MPIIO_SETTLE:
-        mpiio_changes_pass(peers, frame);
-        break;
-    case MPIIO_RESULT:
-        if (frame->flag)
-            mpiio_unmounting_result(peers, frame);
-        else
-            mpiio_changes_result(peers, frame);
-        break;
-    case MPIIO_UNMOUNT:
-        mpiio_unmounting_begin(peers, frame->flag);
-        break;
-    case MPIIO_END:
-        mpiio_unmounting_end(peers);
-        break;
-    case MPIIO_DEGRADED:
-        on_degraded(peers, frame);
-        break;
-    case MPIIO_GO:
-        mpiio_degrading_go(peers);
-        break;
-    default:
-        break;
-    }
-    return 0;
-}
+static mpiio_from_above *const from_above[MPIIO_PEER_FRAME_TYPES] = {
+    [MPIIO_EPOCH] = mpiio_epochs_begin,   [MPIIO_FINISHED] = mpiio_branch_broadcast,
+    [MPIIO_PREPARE] = mpiio_changes_pass, [MPIIO_SETTLE] = mpiio_changes_pass,
+    [MPIIO_RESULT] = on_result,           [MPIIO_UNMOUNT] = mpiio_unmounting_begin,
+    [MPIIO_END] = mpiio_unmounting_end,   [MPIIO_DEGRADED] = mpiio_degrading_begin,
+    [MPIIO_GO] = mpiio_degrading_go,
+};
 
 /* Handles a frame from the node above, from a node below, or from this node itself. Returns 0 or
    -EPROTO. */
@@ -122,7 +56,16 @@ static int hear(struct mpiio_peers *peers, struct mpiio_peer *peer,
         return mpiio_renewal_receive(peers, peer, frame);
     if (rule != MPIIO_FRAME_DUE || peers->rounds.ending)
         return 0;
-    return up ? work(peers, peer, frame) : obey(peers, frame);
+    /* Only these two can turn out to be wrong while they are handled. */
+    if (frame->type == MPIIO_PROGRESS)
+        return mpiio_epochs_on_progress(peers, peer, frame);
+    if (frame->type == MPIIO_READY)
+        return mpiio_joining_ready(peers);
+    if (up)
+        from_below[frame->type](peers, peer, frame);
+    else
+        from_above[frame->type](peers, frame);
+    return 0;
 }
 
 static bool begins_work(enum mpiio_peer_frame_type type)
@@ -267,20 +210,6 @@ static void lose_silent(struct mpiio_peers *peers, int64_t now)
         lose_if_silent(peers, peers->peer[i], now);
 }
 
-/*
- * At node 0: degrades if some nodes do not reach each other in an epoch. None of them has failed,
- * but they cannot store together.
- */
-static void end_stall(struct mpiio_peers *peers, int64_t now)
-{
-    char host[MPIIO_HOST_MAX + 1], why[sizeof(peers->status.why)];
-    int node;
-
-    if (peers->node == 0 && peers->status.state == MPIIO_PEERS_TOGETHER &&
-        mpiio_epochs_stalled(peers, now, &node, host, why, sizeof(why)))
-        mpiio_degrading_begin(peers, node, host, why);
-}
-
 static void answer_beat(struct mpiio_peers *peers)
 {
     peers->beat_answer = false;
@@ -368,7 +297,7 @@ bool mpiio_turn(struct mpiio_peers *peers)
     lose_broken(peers);
     exchange(peers);
     mpiio_changes_tick(peers, mpiio_clock());
-    end_stall(peers, mpiio_clock());
+    mpiio_epochs_tick(peers, mpiio_clock());
     mpiio_degrading_tick(peers, mpiio_clock());
     beat(peers, mpiio_clock());
     be_answered(peers);

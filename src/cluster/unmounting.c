@@ -27,10 +27,10 @@ static bool all_unmounted(const struct mpiio_peers *peers)
     return true;
 }
 
-void mpiio_unmounting_end(struct mpiio_peers *peers)
+void mpiio_unmounting_end(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
 {
     peers->rounds.ending = true;
-    mpiio_branch_broadcast(peers, &(struct mpiio_peer_frame){.type = MPIIO_END});
+    mpiio_branch_broadcast(peers, frame);
 }
 
 void mpiio_unmounting_result(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
@@ -72,7 +72,7 @@ static void finish_unmounting(struct mpiio_peers *peers)
         mpiio_branch_pass_on(peers, &frame);
     self->unsaved_size = 0;
     if (peers->node == 0 && all_unmounted(peers))
-        mpiio_unmounting_end(peers);
+        mpiio_unmounting_end(peers, &(struct mpiio_peer_frame){.type = MPIIO_END});
 }
 
 /* Sends UNMOUNT to all peers whose answer is awaited. */
@@ -85,9 +85,10 @@ static void say_unmount(struct mpiio_peers *peers)
             mpiio_branch_say(peers, peers->peer[i], &frame);
 }
 
-void mpiio_unmounting_begin(struct mpiio_peers *peers, bool force)
+void mpiio_unmounting_begin(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
 {
     struct mpiio_rounds *self = &peers->rounds;
+    bool force = frame->flag;
 
     if (self->unmount.missing != 0) { /* the request joins the current round */
         bool more = force && !self->force;
@@ -119,7 +120,7 @@ void mpiio_unmounting_on_all(struct mpiio_peers *peers, struct mpiio_peer *peer,
     peer->wants_unmount = true;
     peer->unmount_call = frame->number;
     if (peers->node == 0) {
-        mpiio_unmounting_begin(peers, frame->flag);
+        mpiio_unmounting_begin(peers, frame);
         return;
     }
     if (asks) {
@@ -178,18 +179,20 @@ void mpiio_unmounting_on_unmounted(struct mpiio_peers *peers, struct mpiio_peer 
     finish_unmounting(peers);
 }
 
-void mpiio_unmounting_on_goodbye(struct mpiio_peers *peers, struct mpiio_peer *peer, bool all)
+void mpiio_unmounting_on_goodbye(struct mpiio_peers *peers, struct mpiio_peer *peer,
+                                 const struct mpiio_peer_frame *frame)
 {
     bool self = peer->node == peers->node, known = peer->unmounted, answered;
 
     if (peer->all_unmounted)
         return;
     set_unmounted(peers, peer);
-    peer->all_unmounted = all;
+    peer->all_unmounted = frame->flag;
     if (!known && (!self || peers->node == 0))
         mpiio_roster_log(peers, MPIIO_LOG_INFO, "node %d (%s) is unmounted", peer->node,
                          peer->host);
-    answered = all && mpiio_branch_answer(&peers->rounds.unmount, peer, MPIIO_AWAIT_UNMOUNT, 0, 0);
+    answered =
+        frame->flag && mpiio_branch_answer(&peers->rounds.unmount, peer, MPIIO_AWAIT_UNMOUNT, 0, 0);
     if (self || all_unmounted(peers))
         mpiio_branch_pass_on(
             peers, &(struct mpiio_peer_frame){.type = MPIIO_GOODBYE, .flag = all_unmounted(peers)});
