@@ -16,7 +16,7 @@
 
 static bool is_head(const struct mpiio_peers *peers)
 {
-    return peers->above == NULL || peers->above->link.fd < 0;
+    return mpiio_roster_linked(peers, 0) == NULL;
 }
 
 /* Makes a frame that reports a failed peer. */

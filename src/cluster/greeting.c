@@ -65,7 +65,7 @@ int mpiio_joining_ready(struct mpiio_peers *peers)
     for (int i = 1; i < peers->peers; i++)
         mpiio_branch_say(peers, peers->peer[i], &(struct mpiio_peer_frame){.type = MPIIO_READY});
     for (int i = 1; i < peers->peers; i++)
-        if (!mpiio_branch_lives(peers, peers->peer[i]))
+        if (mpiio_roster_linked(peers, i) == NULL)
             mpiio_degrading_lost_below(peers, peers->peer[i], "its connection has ended");
     return 0;
 }

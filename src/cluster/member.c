@@ -8,11 +8,6 @@
 
 /* Branches of the tree. */
 
-bool mpiio_branch_lives(const struct mpiio_peers *peers, const struct mpiio_peer *peer)
-{
-    return peer != NULL && (peer->node == peers->node || peer->link.fd >= 0);
-}
-
 static void send(struct mpiio_peers *peers, struct mpiio_peer *peer,
                  const struct mpiio_peer_frame *frame)
 {
@@ -38,7 +33,7 @@ void mpiio_branch_broadcast(struct mpiio_peers *peers, const struct mpiio_peer_f
 
 void mpiio_branch_pass_on(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
 {
-    if (peers->above != NULL && peers->above->link.fd >= 0)
+    if (mpiio_roster_linked(peers, 0) != NULL)
         send(peers, peers->above, frame);
 }
 
@@ -47,7 +42,7 @@ void mpiio_branch_expect(struct mpiio_peers *peers, struct mpiio_round *round,
 {
     round->missing = round->status = 0;
     for (int i = 0; i < peers->peers; i++) {
-        if (what == MPIIO_AWAIT_FENCED && !mpiio_branch_lives(peers, peers->peer[i]))
+        if (what == MPIIO_AWAIT_FENCED && i != 0 && mpiio_roster_linked(peers, i) == NULL)
             continue;
         peers->peer[i]->awaited |= what;
         round->missing++;

@@ -56,7 +56,7 @@ static void handle(struct mpiio_peers *peers, const struct epoll_event *events, 
 /* Reads and drops what still arrives. Returns false once the stream has ended. */
 static bool outlast(struct mpiio_peers *peers, struct mpiio_peer *peer)
 {
-    if (peer == NULL || peer->link.fd < 0)
+    if (peer == NULL)
         return false;
     mpiio_peer_connection_fill(&peer->link);
     mpiio_queue_free(&peer->link.in);
@@ -66,12 +66,6 @@ static bool outlast(struct mpiio_peers *peers, struct mpiio_peer *peer)
     return false;
 }
 
-static void shut(struct mpiio_peer *peer)
-{
-    if (peer != NULL && peer->link.fd >= 0)
-        shutdown(peer->link.fd, SHUT_WR);
-}
-
 /* Lets the last frames arrive: closing at once could make a peer lose data that it has not read. */
 static void linger(struct mpiio_peers *peers)
 {
@@ -79,13 +73,13 @@ static void linger(struct mpiio_peers *peers)
     int64_t end = mpiio_clock() + LINGER;
     int open = 1;
 
-    shut(peers->above);
-    for (int i = 1; i < peers->peers; i++)
-        shut(peers->peer[i]);
+    for (int i = 0; i < peers->peers; i++)
+        if (mpiio_roster_linked(peers, i) != NULL)
+            shutdown(mpiio_roster_linked(peers, i)->link.fd, SHUT_WR);
     while (open != 0 && mpiio_clock() < end) {
-        open = outlast(peers, peers->above);
-        for (int i = 1; i < peers->peers; i++)
-            open += outlast(peers, peers->peer[i]);
+        open = 0;
+        for (int i = 0; i < peers->peers; i++)
+            open += outlast(peers, mpiio_roster_linked(peers, i));
         if (open != 0)
             epoll_wait(peers->poll, events, EVENTS, 20);
     }

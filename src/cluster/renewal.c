@@ -11,7 +11,7 @@ struct least {
 
 static void look_at(struct least *least, const struct mpiio_peer *peer)
 {
-    if (peer == NULL || peer->link.fd < 0)
+    if (peer == NULL)
         return;
     if (peer->promised < least->first) {
         least->second = least->first;
@@ -26,9 +26,8 @@ static struct least find_least(const struct mpiio_peers *peers)
 {
     struct least least = {.first = MPIIO_LEASE_FOREVER, .second = MPIIO_LEASE_FOREVER};
 
-    look_at(&least, peers->above);
-    for (int i = 1; i < peers->peers; i++)
-        look_at(&least, peers->peer[i]);
+    for (int i = 0; i < peers->peers; i++)
+        look_at(&least, mpiio_roster_linked(peers, i));
     return least;
 }
 
@@ -80,9 +79,9 @@ void mpiio_renewal_beat_below(struct mpiio_peers *peers)
 
     peers->beaten = mpiio_lease_clock();
     for (int i = 1; i < peers->peers; i++) {
-        struct mpiio_peer *peer = peers->peer[i];
+        struct mpiio_peer *peer = mpiio_roster_linked(peers, i);
 
-        if (peer == NULL || peer->link.fd < 0)
+        if (peer == NULL)
             continue;
         beat(peers, peer, &least);
         peers->beats_awaited += peer->beat_awaited ? 0 : 1;
@@ -94,7 +93,7 @@ void mpiio_renewal_beat_above(struct mpiio_peers *peers)
 {
     struct least least = find_least(peers);
 
-    if (peers->above != NULL && peers->above->link.fd >= 0)
+    if (mpiio_roster_linked(peers, 0) != NULL)
         beat(peers, peers->above, &least);
 }
 

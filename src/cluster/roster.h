@@ -206,6 +206,15 @@ int mpiio_roster_watch(struct mpiio_peers *peers, int fd, void *owner);
 void mpiio_roster_adopt(struct mpiio_peers *peers, struct mpiio_peer *peer, int node,
                         const char *host);
 
+/* Returns the node above (index 0), or the one below of an index from 1 to peers - 1. NULL: its
+   connection is not open. */
+static inline struct mpiio_peer *mpiio_roster_linked(const struct mpiio_peers *peers, int index)
+{
+    struct mpiio_peer *peer = index == 0 ? peers->above : peers->peer[index];
+
+    return peer != NULL && peer->link.fd >= 0 ? peer : NULL;
+}
+
 /* Closes a peer's connection. */
 void mpiio_roster_close(struct mpiio_peers *peers, struct mpiio_peer *peer);
 
@@ -217,10 +226,6 @@ void mpiio_roster_bury(struct mpiio_peers *peers, struct mpiio_peer *peer);
  * A branch: a node and all nodes below it, which the node above sees as one. Frames from above go
  * to all of them. Their answers are collected, and go up once they are complete.
  */
-
-/* Returns true if the peer is this node itself, or its connection is open. NULL is allowed:
-   false. */
-bool mpiio_branch_lives(const struct mpiio_peers *peers, const struct mpiio_peer *peer);
 
 /* Sends a frame to a node below, or to this node itself. Does nothing if the node is lost. */
 void mpiio_branch_say(struct mpiio_peers *peers, struct mpiio_peer *peer,

@@ -148,7 +148,7 @@ static void lose_if_broken(struct mpiio_peers *peers, struct mpiio_peer *peer)
 {
     char why[128];
 
-    if (peer == NULL || peer->link.fd < 0 || peer->link.error == 0)
+    if (peer == NULL || peer->link.error == 0)
         return;
     /* A reset means that the peer's process ended without having read everything. */
     if (peer->link.error == -ENOTCONN || peer->link.error == -ECONNRESET)
@@ -168,18 +168,17 @@ static void lose_broken(struct mpiio_peers *peers)
 {
     while (peers->broken) {
         peers->broken = false;
-        lose_if_broken(peers, peers->above);
-        for (int i = 1; i < peers->peers; i++)
-            lose_if_broken(peers, peers->peer[i]);
+        for (int i = 0; i < peers->peers; i++)
+            lose_if_broken(peers, mpiio_roster_linked(peers, i));
     }
 }
 
 /* Detects that this node was not running: then the silence of its peers in the meantime must not
    count. The process may have been stopped at any point, so this is called before each check for
    silence. */
-static void note_absence(struct mpiio_peers *peers, int64_t now)
+void mpiio_turn_look(struct mpiio_peers *peers)
 {
-    int64_t gap = now - peers->looked;
+    int64_t now = mpiio_clock(), gap = now - peers->looked;
 
     if (gap > peers->interval + peers->timeout / 4) {
         peers->attentive = now;
@@ -193,7 +192,7 @@ static void lose_if_silent(struct mpiio_peers *peers, struct mpiio_peer *peer, i
     char why[128];
     int64_t heard;
 
-    if (peer == NULL || peer->link.fd < 0)
+    if (peer == NULL)
         return;
     heard = atomic_load(&peer->link.heard);
     if (now - (heard > peers->attentive ? heard : peers->attentive) <= peers->timeout)
@@ -204,10 +203,9 @@ static void lose_if_silent(struct mpiio_peers *peers, struct mpiio_peer *peer, i
 
 static void lose_silent(struct mpiio_peers *peers, int64_t now)
 {
-    note_absence(peers, now);
-    lose_if_silent(peers, peers->above, now);
-    for (int i = 1; i < peers->peers; i++)
-        lose_if_silent(peers, peers->peer[i], now);
+    mpiio_turn_look(peers);
+    for (int i = 0; i < peers->peers; i++)
+        lose_if_silent(peers, mpiio_roster_linked(peers, i), now);
 }
 
 static void answer_beat(struct mpiio_peers *peers)
@@ -287,11 +285,6 @@ void mpiio_turn_begin(struct mpiio_peers *peers)
     mpiio_joining_look(peers);
 }
 
-void mpiio_turn_look(struct mpiio_peers *peers)
-{
-    note_absence(peers, mpiio_clock());
-}
-
 bool mpiio_turn(struct mpiio_peers *peers)
 {
     lose_broken(peers);
@@ -322,11 +315,9 @@ void mpiio_turn_end(struct mpiio_peers *peers)
        fenced (has_ended in degrading.c). */
     if (peers->leaving == MPIIO_PEERS_STOPPED)
         peers->events.on_lease(peers->data, 0);
-    if (peers->above != NULL)
-        mpiio_roster_close(peers, peers->above);
-    for (int i = 1; i < peers->peers; i++)
-        if (peers->peer[i] != NULL)
-            mpiio_roster_close(peers, peers->peer[i]);
+    for (int i = 0; i < peers->peers; i++)
+        if (mpiio_roster_linked(peers, i) != NULL)
+            mpiio_roster_close(peers, mpiio_roster_linked(peers, i));
     free_dead(peers);
     mpiio_roster_set_state(peers, peers->leaving);
     if (peers->leaving == MPIIO_PEERS_ALONE) {
