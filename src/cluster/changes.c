@@ -156,7 +156,5 @@ void mpiio_changes_tick(struct mpiio_peers *peers, int64_t now)
 
 int64_t mpiio_changes_next(const struct mpiio_peers *peers, int64_t before)
 {
-    if (is_open(peers) && peers->rounds.change_expires < before)
-        return peers->rounds.change_expires;
-    return before;
+    return is_open(peers) ? vs_min(peers->rounds.change_expires, before) : before;
 }

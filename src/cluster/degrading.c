@@ -53,8 +53,7 @@ static void await_fencing(struct mpiio_peers *peers, const struct mpiio_peer *pe
 
     if (wait < peers->settle || has_ended(peers, peer))
         wait = peers->settle;
-    if (peers->rounds.go_after < mpiio_clock() + wait)
-        peers->rounds.go_after = mpiio_clock() + wait;
+    peers->rounds.go_after = vs_max(peers->rounds.go_after, mpiio_clock() + wait);
 }
 
 /* Sets the state to DEGRADING, and records the failed node and why it was declared failed. */
@@ -87,8 +86,7 @@ void mpiio_degrading_begin(struct mpiio_peers *peers, const struct mpiio_peer_fr
     mpiio_branch_broadcast(peers, &frame);
     mpiio_branch_expect(peers, &self->fenced, MPIIO_AWAIT_FENCED);
     self->go_before = now + peers->timeout + (is_head(peers) ? 0 : peers->settle);
-    if (self->go_after < now)
-        self->go_after = now;
+    self->go_after = vs_max(self->go_after, now);
 }
 
 void mpiio_degrading_go(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
@@ -183,8 +181,7 @@ static void add_silent(struct mpiio_peers *peers, char *why, size_t size)
 
     for (int i = 1; i < peers->peers; i++) {
         struct mpiio_peer *peer = peers->peer[i];
-        int64_t heard = atomic_load(&peer->link.heard);
-        int64_t silent = now - (heard > peers->attentive ? heard : peers->attentive);
+        int64_t silent = now - vs_max(atomic_load(&peer->link.heard), peers->attentive);
         size_t length = strlen(why);
 
         if (peer->link.fd >= 0 && silent > peers->timeout / 2)
@@ -216,7 +213,5 @@ int64_t mpiio_degrading_next(const struct mpiio_peers *peers, int64_t before)
 
     if (peers->status.state != MPIIO_PEERS_DEGRADING || self->go_after == INT64_MAX)
         return before;
-    if (go < self->go_after)
-        go = self->go_after;
-    return go < before ? go : before;
+    return vs_min(vs_max(go, self->go_after), before);
 }

@@ -179,7 +179,7 @@ static void find_name(struct mpiio_peers *peers, const struct mpiio_stall *stall
 void mpiio_epochs_tick(struct mpiio_peers *peers, int64_t now)
 {
     struct mpiio_rounds *self = &peers->rounds;
-    int64_t since = self->moved > peers->attentive ? self->moved : peers->attentive;
+    int64_t since = vs_max(self->moved, peers->attentive);
     struct mpiio_peer_frame frame = {0};
     struct mpiio_stall stall;
     char who[MPIIO_STALL_TEXT], why[sizeof(peers->status.why)];

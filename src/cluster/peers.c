@@ -33,9 +33,7 @@ static void serve(struct mpiio_peers *peers, struct mpiio_peer *peer)
 
 static int time_to_wait(const struct mpiio_peers *peers)
 {
-    int64_t next = mpiio_turn_next(peers), now = mpiio_clock();
-
-    return next <= now ? 0 : (int)(next - now);
+    return (int)vs_max(mpiio_turn_next(peers) - mpiio_clock(), 0);
 }
 
 static void handle(struct mpiio_peers *peers, const struct epoll_event *events, int count)

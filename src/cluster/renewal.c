@@ -51,7 +51,7 @@ static int64_t promise(const struct mpiio_peers *peers, const struct mpiio_peer 
 
     if (peer->beaten == 0 || !knows_all(peers))
         return 0;
-    return until < own + peers->timeout ? until : own + peers->timeout;
+    return vs_min(until, own + peers->timeout);
 }
 
 /*
@@ -67,8 +67,7 @@ static void beat(struct mpiio_peers *peers, struct mpiio_peer *peer, const struc
         .echo = peer->beaten,
         .time = until > peer->beaten_at ? (uint32_t)(until - peer->beaten_at) : 0};
 
-    if (until > peer->given)
-        peer->given = until;
+    peer->given = vs_max(peer->given, until);
     mpiio_peer_connection_send(&peer->link, &frame);
     peers->broken = peers->broken || peer->link.error != 0;
 }
@@ -113,15 +112,14 @@ void mpiio_renewal_update(struct mpiio_peers *peers)
 int mpiio_renewal_receive(struct mpiio_peers *peers, struct mpiio_peer *peer,
                           const struct mpiio_peer_frame *frame)
 {
-    int64_t time = frame->time < peers->timeout ? frame->time : peers->timeout;
-    int64_t promised = (int64_t)frame->echo + time;
+    int64_t promised = (int64_t)frame->echo + vs_min(frame->time, peers->timeout);
 
     if (frame->echo > (uint64_t)mpiio_lease_clock())
         return -EPROTO;
     peer->beaten = frame->number;
     peer->beaten_at = mpiio_lease_clock();
-    if (frame->echo != 0 && frame->time != 0 && promised > peer->promised)
-        peer->promised = promised;
+    if (frame->echo != 0 && frame->time != 0)
+        peer->promised = vs_max(peer->promised, promised);
     if (peer == peers->above) {
         peers->beat_heard = true;
     } else if (peer->beat_awaited && (int64_t)frame->echo >= peers->beaten) {

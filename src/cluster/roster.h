@@ -8,6 +8,7 @@
 #include "core/base/clock.h"
 #include "peer_frame.h"
 #include "stall.h"
+#include "viewspec/base/integer.h"
 
 /* The state of a node: its peers and their connections, and the answers that it waits for. All
    sources that change it, and the loop, share these functions. */

@@ -195,7 +195,7 @@ static void lose_if_silent(struct mpiio_peers *peers, struct mpiio_peer *peer, i
     if (peer == NULL)
         return;
     heard = atomic_load(&peer->link.heard);
-    if (now - (heard > peers->attentive ? heard : peers->attentive) <= peers->timeout)
+    if (now - vs_max(heard, peers->attentive) <= peers->timeout)
         return;
     snprintf(why, sizeof(why), "not heard of for %.1f s", (double)(now - heard) / 1000);
     lose(peers, peer, why);

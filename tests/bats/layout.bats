@@ -82,8 +82,8 @@ src/core/cache: src/core/base src/core/file viewspec viewspec/base
 src/core/convert: src/core/base src/core/conversion.h src/core/datarep.h src/core/load.h viewspec viewspec/types/byte_order.h
 src/core/members: src/core/base src/core/file src/core/counters.h viewspec viewspec/base viewspec/map viewspec/members
 src/core: src/core/base src/core/file src/core/members src/core/cache src/core/convert viewspec viewspec/base viewspec/export/export.h viewspec/map/cover.h
-src/net: src/core/base viewspec/base/line.h
-src/cluster: src/core/base src/core/cache/homes.h src/net viewspec/base/line.h
+src/net: src/core/base viewspec/base
+src/cluster: src/core/base src/core/cache/homes.h src/net viewspec/base
 src/pool: src/core/base src/core/cache src/core/file src/net viewspec
 src/pointers: src/core/base src/core/file/freshness.h src/net
 src/engine: src/core/base src/core/file src/core/members src/core/cache src/core/store_layers.h src/cluster viewspec viewspec/base viewspec/members
