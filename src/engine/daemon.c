@@ -154,15 +154,10 @@ int engine_daemon_start(struct engine_daemon *daemon, const struct engine_option
     if (daemon->output < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return -errno;
     error = mpiio_channel_new(ends[0], &daemon->channel);
-    if (error == 0) {
+    if (error == 0)
         error = spawn_with(daemon, options, node, ends[1]);
-        if (error != 0) {
-            mpiio_channel_free(daemon->channel);
-            daemon->channel = NULL;
-        }
-    } else {
+    else
         close(ends[0]);
-    }
     close(ends[1]);
     return error;
 }
@@ -221,15 +216,7 @@ void engine_daemon_end(struct engine_daemon *daemon)
     if (daemon->channel != NULL) {
         mpiio_channel_send(daemon->channel, &quit);
         mpiio_channel_free(daemon->channel);
-        daemon->channel = NULL;
     }
     if (daemon->pid > 0)
         await_end(daemon);
-}
-
-void engine_daemon_release(struct engine_daemon *daemon)
-{
-    if (daemon->output >= 0)
-        close(daemon->output);
-    daemon->output = -1;
 }

@@ -72,37 +72,6 @@ static void digest_place(const char *path, unsigned char digest[crypto_hash_sha2
     crypto_hash_sha256(digest, (const unsigned char *)&place, sizeof(place));
 }
 
-/*
- * Collective: returns true if no lower node mounts at this node's place. Two nodes at one place
- * would deadlock: each would wait for the other. If it returns false, text has the reason.
- */
-static bool places_are_apart(const struct engine *engine, char *text, size_t size)
-{
-    unsigned char own[crypto_hash_sha256_BYTES], (*all)[sizeof(own)];
-    char *const *last = engine->options->arguments;
-    int before = 0;
-
-    while (last[1] != NULL)
-        last++;
-    /* With the node number in its path, each node has a place of its own. */
-    if (engine->group.nodes == 1 || strstr(*last, "%n") != NULL)
-        return true;
-    digest_place(*last, own);
-    all = calloc((size_t)engine->group.nodes, sizeof(*all));
-    if (all == NULL)
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    MPI_Allgather(own, sizeof(own), MPI_BYTE, all, sizeof(own), MPI_BYTE, MPI_COMM_WORLD);
-    while (before < engine->group.node && memcmp(all[before], own, sizeof(own)) != 0)
-        before++;
-    free(all);
-    if (before == engine->group.node)
-        return true;
-    snprintf(text, size,
-             "nodes %d and %d are on this machine: the mount point needs %%n, the node's number",
-             before, engine->group.node);
-    return false;
-}
-
 /* Starting. */
 
 /* A failure of a node to start. */
@@ -140,6 +109,36 @@ static int agree_failure(struct engine *engine, struct failure *failure)
         MPI_Get_processor_name(failure->host, &length);
     engine_collective_share(&engine->group, failure, sizeof(*failure), first);
     return failure->status;
+}
+
+/* Collective: fails if a lower node mounts at this node's place. Two nodes at one place would
+   deadlock: each would wait for the other. */
+static void check_places(struct engine *engine, struct mpiio_message *hello,
+                         struct failure *failure)
+{
+    unsigned char own[crypto_hash_sha256_BYTES], (*all)[sizeof(own)];
+    char *const *last = engine->options->arguments;
+    int before = 0;
+
+    (void)hello;
+    while (last[1] != NULL)
+        last++;
+    /* With the node number in its path, each node has a place of its own. */
+    if (engine->group.nodes == 1 || strstr(*last, "%n") != NULL)
+        return;
+    digest_place(*last, own);
+    all = calloc((size_t)engine->group.nodes, sizeof(*all));
+    if (all == NULL)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    MPI_Allgather(own, sizeof(own), MPI_BYTE, all, sizeof(own), MPI_BYTE, MPI_COMM_WORLD);
+    while (before < engine->group.node && memcmp(all[before], own, sizeof(own)) != 0)
+        before++;
+    free(all);
+    if (before < engine->group.node)
+        fail_start(failure, 2,
+                   "nodes %d and %d are on this machine: the mount point needs %%n, the node's "
+                   "number",
+                   before, engine->group.node);
 }
 
 /* Closes the descriptors of a hello message. */
@@ -198,7 +197,7 @@ static void meet_daemon(struct engine *engine, struct mpiio_message *hello, stru
 }
 
 /* Collective: fails on a node whose spec, fanout or data in members differ from node 0. */
-static void compare_specs(struct engine *engine, const struct mpiio_message *hello,
+static void compare_specs(struct engine *engine, struct mpiio_message *hello,
                           struct failure *failure)
 {
     uint64_t first[3] = {hello->hello.spec, hello->hello.fanout, hello->hello.held};
@@ -212,11 +211,22 @@ static void compare_specs(struct engine *engine, const struct mpiio_message *hel
         fail_start(failure, 1, "members have not the same amount of data here as on node 0");
 }
 
-/* Collective: assigns homes by the stripes that node 0 knows. */
-static void follow_stripes(struct engine *engine, const struct mpiio_message *hello)
+/* Collective. The texts of hello are in the channel's buffer until the next message arrives. */
+static void open_file(struct engine *engine, struct mpiio_message *hello, struct failure *failure)
+{
+    if (engine_file_open(&engine->file, &engine->group, &hello->hello, failure->text,
+                         sizeof(failure->text)) != 0 &&
+        *failure->text != '\0')
+        failure->status = 1;
+}
+
+/* Collective: sets up fencing, and assigns homes by the stripes that node 0 knows. */
+static void prepare_file(struct engine *engine, const struct mpiio_message *hello)
 {
     int64_t striping[2]; /* unit and factor */
 
+    engine_file_fence(&engine->file, hello->hello.path, mpiio_slots_lease(&engine->slots),
+                      engine->daemon.channel);
     engine_file_striping(&engine->file, &hello->hello.hints, &striping[0], &striping[1]);
     engine_collective_share(&engine->group, striping, sizeof(striping), 0);
     engine->homes = mpiio_homes_of(striping[0], striping[1], engine->group.nodes);
@@ -224,15 +234,18 @@ static void follow_stripes(struct engine *engine, const struct mpiio_message *he
 
 /* Distributes the addresses of all daemons and their shared settings, so that they can connect.
    Collective. */
-static void introduce_nodes(struct engine *engine, const struct mpiio_message *hello,
+static void introduce_nodes(struct engine *engine, struct mpiio_message *hello,
                             struct failure *failure)
 {
-    struct mpiio_message message = {.type = MPIIO_MESSAGE_PEERS, .peers.homes = engine->homes};
+    struct mpiio_message message = {.type = MPIIO_MESSAGE_PEERS};
     struct mpiio_message_peers *peers = &message.peers;
     size_t size;
     char *addresses = gather_texts(engine, hello->hello.address, &size);
     struct mpiio_message ready;
 
+    close_hello(&hello->hello);
+    prepare_file(engine, hello);
+    peers->homes = engine->homes;
     memcpy(peers->token, hello->hello.token, sizeof(peers->token));
     memcpy(peers->mount, hello->hello.mount, sizeof(peers->mount));
     engine_collective_share(&engine->group, peers->token, sizeof(peers->token), 0);
@@ -252,12 +265,14 @@ static void introduce_nodes(struct engine *engine, const struct mpiio_message *h
 }
 
 /* Collective. */
-static void start_daemon(struct engine *engine, struct failure *failure)
+static void start_daemon(struct engine *engine, struct mpiio_message *hello,
+                         struct failure *failure)
 {
     struct mpiio_message start = {.type = MPIIO_MESSAGE_START};
     char *texts;
     int error;
 
+    (void)hello;
     engine_file_hints(&engine->file, &start.start, &texts);
     error = mpiio_channel_send(engine->daemon.channel, &start);
     free(texts);
@@ -267,34 +282,16 @@ static void start_daemon(struct engine *engine, struct failure *failure)
 
 static int start_engine(struct engine *engine, struct failure *failure)
 {
+    static void (*const steps[])(struct engine *, struct mpiio_message *, struct failure *) = {
+        check_places, meet_daemon, compare_specs, open_file, introduce_nodes, start_daemon};
     struct mpiio_message hello;
+    int status = 0;
 
-    if (!places_are_apart(engine, failure->text, sizeof(failure->text)))
-        failure->status = 2;
-    if (agree_failure(engine, failure) != 0)
-        return failure->status;
-    meet_daemon(engine, &hello, failure);
-    if (agree_failure(engine, failure) != 0)
-        return failure->status;
-    compare_specs(engine, &hello, failure);
-    if (agree_failure(engine, failure) != 0)
-        return failure->status;
-    /* The texts of hello are in the channel's buffer until the next message arrives. */
-    if (engine_file_open(&engine->file, &engine->group, &hello.hello, failure->text,
-                         sizeof(failure->text)) != 0 &&
-        *failure->text != '\0')
-        failure->status = 1;
-    if (agree_failure(engine, failure) != 0)
-        return failure->status;
-    close_hello(&hello.hello);
-    follow_stripes(engine, &hello);
-    engine_file_fence(&engine->file, hello.hello.path, mpiio_slots_lease(&engine->slots),
-                      engine->daemon.channel);
-    introduce_nodes(engine, &hello, failure);
-    if (agree_failure(engine, failure) != 0)
-        return failure->status;
-    start_daemon(engine, failure);
-    return agree_failure(engine, failure);
+    for (size_t i = 0; i < sizeof(steps) / sizeof(*steps) && status == 0; i++) {
+        steps[i](engine, &hello, failure);
+        status = agree_failure(engine, failure);
+    }
+    return status;
 }
 
 int engine_start(struct engine *engine)
@@ -302,11 +299,12 @@ int engine_start(struct engine *engine)
     struct failure failure = {0};
     int status;
 
+    engine->daemon.output = -1;
     engine->file = (struct engine_file){.mpi = MPI_FILE_NULL, .fence.file = -1, .found = -1};
     status = start_engine(engine, &failure);
     if (status != 0) {
-        engine_daemon_end(&engine->daemon);
         engine_file_close(&engine->file);
+        engine_daemon_end(&engine->daemon);
         mpiio_slots_unmap(&engine->slots);
         /* Print the error only after all nodes have cleaned up. */
         engine_collective_join(&engine->group);
@@ -318,7 +316,8 @@ int engine_start(struct engine *engine)
     } else {
         engine_messages_show(engine->group.messages, mpiio_slots_progress(&engine->slots));
     }
-    engine_daemon_release(&engine->daemon);
+    if (engine->daemon.output >= 0)
+        close(engine->daemon.output);
     return status;
 }
 
@@ -330,5 +329,4 @@ void engine_stop(struct engine *engine)
     engine_messages_show(engine->group.messages, NULL);
     mpiio_slots_unmap(&engine->slots);
     mpiio_channel_free(engine->daemon.channel);
-    engine->daemon.channel = NULL;
 }

@@ -32,7 +32,7 @@ struct engine_options {
 struct engine_daemon {
     struct mpiio_channel *channel; /* NULL: not started */
     pid_t pid;
-    int output; /* a memfd with its output; -1: none, or already read */
+    int output; /* a memfd with its output during the start; -1: none */
     const char *program;
 };
 
@@ -51,11 +51,8 @@ int engine_daemon_start(struct engine_daemon *daemon, const struct engine_option
  */
 int engine_daemon_reason(struct engine_daemon *daemon, char *text, size_t size);
 
-/* Asks the daemon to quit and waits for it to exit. Kills it after 10 s. */
+/* Asks the daemon, if it was started, to quit, and waits for it to exit. Kills it after 10 s. */
 void engine_daemon_end(struct engine_daemon *daemon);
-
-/* Stops capturing the daemon's output. */
-void engine_daemon_release(struct engine_daemon *daemon);
 
 /* The engine of one node. */
 struct engine {
