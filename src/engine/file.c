@@ -86,13 +86,13 @@ static void name_first(struct engine_collective *group, char *text, size_t size)
         snprintf(text + end, size - end, " (%s)", first);
 }
 
-/* Checks that the path names the file that the daemon has open. Returns 0, -ESTALE or another
-   negative errno. */
-static int check_name(const struct mpiio_message_hello *hello)
+/* Checks that fd, or path if fd is AT_FDCWD, is the file that the daemon has open. Returns 0,
+   -ESTALE or another negative errno. */
+static int check_file(int fd, const char *path, const struct mpiio_message_hello *hello)
 {
     struct stat st;
 
-    if (stat(hello->path, &st) != 0)
+    if (fstatat(fd, path, &st, AT_EMPTY_PATH) != 0)
         return -errno;
     return st.st_dev == hello->device && st.st_ino == hello->inode ? 0 : -ESTALE;
 }
@@ -113,14 +113,10 @@ static void say_not_open(const char *path, int error, char *text, size_t size)
 static int find_file(struct engine_file *file, struct engine_collective *group,
                      const struct mpiio_message_hello *hello, char *text, size_t size)
 {
-    struct stat st;
-    int error = 0;
+    int error;
 
     file->found = open(hello->path, O_PATH | O_CLOEXEC);
-    if (file->found < 0 || fstat(file->found, &st) != 0)
-        error = -errno;
-    else if (st.st_dev != hello->device || st.st_ino != hello->inode)
-        error = -ESTALE;
+    error = file->found < 0 ? -errno : check_file(file->found, "", hello);
     say_not_open(hello->path, error, text, size);
     return engine_collective_error(group, error) != 0 ? -1 : 0;
 }
@@ -143,16 +139,13 @@ static bool is_same(struct engine_collective *group, const char *link, const cha
 static int open_members(struct engine_file *file, struct engine_collective *group,
                         const struct mpiio_message_hello *hello, char *text, size_t size)
 {
-    int error = engine_members_open(hello, &file->members, &file->posix, text, size);
+    int error = engine_members_open(hello, file, text, size);
 
-    if (engine_collective_error(group, error) != 0) {
-        engine_file_close(file);
+    if (engine_collective_error(group, error) != 0)
         return -1;
-    }
     if (engine_members_same(group, vs_spec_members(file->members), file->posix, text, size))
         return 0;
     name_first(group, text, size);
-    engine_file_close(file);
     return -1;
 }
 
@@ -171,7 +164,7 @@ static int open_way(struct engine_file *file, enum way way, const char *link,
 
         error = error != 0 ? error : other;
         if (error == 0)
-            error = check_name(hello);
+            error = check_file(AT_FDCWD, hello->path, hello);
     }
     return error;
 }
@@ -184,7 +177,6 @@ int engine_file_open(struct engine_file *file, struct engine_collective *group,
     char link[MPIIO_FD_LINK_SIZE];
     int error;
 
-    *file = (struct engine_file){.mpi = MPI_FILE_NULL, .fence.file = -1, .found = -1};
     *text = '\0';
     engine_collective_max(group, most, 3);
     if (most[1] != 0) {
@@ -199,32 +191,23 @@ int engine_file_open(struct engine_file *file, struct engine_collective *group,
         return open_members(file, group, hello, text, size);
     error = find_file(file, group, hello, text, size);
     mpiio_fd_link(file->found, link);
-    if (error == 0 && is_same(group, link, hello->path, text, size)) {
-        error = open_way(file, (enum way)most[0], link, hello);
-        say_not_open(hello->path, error, text, size);
-        error = engine_collective_error(group, error);
-    } else {
-        error = -1;
-    }
-    if (error != 0)
-        engine_file_close(file);
-    return error != 0 ? -1 : 0;
+    if (error != 0 || !is_same(group, link, hello->path, text, size))
+        return -1;
+    error = open_way(file, (enum way)most[0], link, hello);
+    say_not_open(hello->path, error, text, size);
+    return engine_collective_error(group, error) != 0 ? -1 : 0;
 }
 
 void engine_file_close(struct engine_file *file)
 {
     if (file->fence.file >= 0)
         close(file->fence.file);
-    file->fence.file = -1;
     if (file->mpi != MPI_FILE_NULL)
         MPI_File_close(&file->mpi);
     mpiio_file_close(file->posix);
-    file->posix = NULL;
     if (file->found >= 0)
         close(file->found);
-    file->found = -1;
     vs_spec_free(file->members);
-    file->members = NULL;
 }
 
 void engine_file_hints(const struct engine_file *file, struct mpiio_hints *hints, char **texts)

@@ -49,8 +49,8 @@ struct engine_file {
  * node requests it, or has the file on a filesystem that is not known to be local. A file that is
  * assembled from members is written by POSIX calls. Refuses a file whose device or inode differs
  * from hello. Without a path nothing is opened; then no node may have one. Returns -1 on failure,
- * on every node, and nothing is open. text then has a reason for the user if this node knows one,
- * and is empty otherwise.
+ * on every node. text then has a reason for the user if this node knows one, and is empty
+ * otherwise. The caller closes the file in either case.
  */
 int engine_file_open(struct engine_file *file, struct engine_collective *group,
                      const struct mpiio_message_hello *hello, char *text, size_t size);
@@ -82,12 +82,12 @@ void engine_file_striping(const struct engine_file *file, const struct mpiio_hin
  */
 
 /*
- * Assembles the file for writing as hello describes. The daemon has done so before; both must get
- * the same result. Returns 0 and the new spec and file, which the caller owns. Close the file
- * before freeing the spec. Returns -1 on failure, with a reason in text. Local.
+ * Assembles the file for writing as hello describes: sets members and posix of file. The daemon has
+ * done so before; both must get the same result. Returns 0, or -1 with a reason in text; the caller
+ * closes the file in either case. Local.
  */
-int engine_members_open(const struct mpiio_message_hello *hello, struct vs_spec **spec,
-                        struct mpiio_file **file, char *text, size_t size);
+int engine_members_open(const struct mpiio_message_hello *hello, struct engine_file *file,
+                        char *text, size_t size);
 
 /*
  * Returns true if all nodes have the same members that hold data, with the same amount of data.

@@ -35,31 +35,24 @@ static int parse_members(int fd, struct vs_spec **spec, struct vs_error *why)
     return error;
 }
 
-int engine_members_open(const struct mpiio_message_hello *hello, struct vs_spec **spec,
-                        struct mpiio_file **file, char *text, size_t size)
+int engine_members_open(const struct mpiio_message_hello *hello, struct engine_file *file,
+                        char *text, size_t size)
 {
     struct vs_error why = {0};
-    int error;
+    int error = parse_members(hello->members, &file->members, &why);
 
-    *spec = NULL;
-    *file = NULL;
-    error = parse_members(hello->members, spec, &why);
     if (error == 0)
-        error = mpiio_assemble(vs_spec_members(*spec), MPIIO_ASSEMBLE_WRITABLE,
-                               (struct mpiio_fills){0}, file, &why);
+        error = mpiio_assemble(vs_spec_members(file->members), MPIIO_ASSEMBLE_WRITABLE,
+                               (struct mpiio_fills){0}, &file->posix, &why);
     if (error != 0) {
         snprintf(text, size, "%s", *why.reason != '\0' ? why.reason : strerror(-error));
-    } else if (mpiio_assembled_identity(*file) == hello->inode) {
-        mpiio_file_set_coherence(*file, hello->coherence);
-        return 0;
-    } else {
-        snprintf(text, size, "%s: members have been replaced, or have become longer or shorter",
-                 hello->path);
-        mpiio_file_close(*file);
+        return -1;
     }
-    vs_spec_free(*spec);
-    *spec = NULL;
-    *file = NULL;
+    mpiio_file_set_coherence(file->posix, hello->coherence);
+    if (mpiio_assembled_identity(file->posix) == hello->inode)
+        return 0;
+    snprintf(text, size, "%s: members have been replaced, or have become longer or shorter",
+             hello->path);
     return -1;
 }
 
