@@ -18,9 +18,16 @@
 #include "epoch.h"
 #include "start.h"
 
+#ifdef OPEN_MPI
+#define MPI_NAME "Open MPI"
+#else
+#define MPI_NAME "MPICH" /* or compatible */
+#endif
+
 /* The command line. */
 
-enum { OPTION_DAEMON = 256, OPTION_NAME, OPTION_REPORT, OPTION_STAY, OPTION_VERSION };
+/* OPTION_SET is the value of a flag that getopt_long has set. */
+enum { OPTION_DAEMON = 256, OPTION_NAME, OPTION_SET };
 
 static const char help_text[] =
     "Usage: mpiexec ... mpiio-engine [OPTION]... -- DAEMON-ARGUMENT... SPEC MOUNTPOINT\n"
@@ -53,17 +60,10 @@ static void parse_option(struct engine_options *options, int key, char **argv)
     case OPTION_NAME:
         options->name = optarg;
         break;
-    case OPTION_REPORT:
-        options->report = true;
-        break;
-    case OPTION_STAY:
-        options->stay = true;
-        break;
     case 'h':
         options->help = true;
         break;
-    case OPTION_VERSION:
-        options->version = true;
+    case 0: /* a flag */
         break;
     case ':':
         set_wrong(options, "an argument is missing after ", argv[optind - 1]);
@@ -80,13 +80,13 @@ static void parse_option(struct engine_options *options, int key, char **argv)
 /* Parses the command line. Prints nothing, because every node would print the same. */
 static void parse_options(struct engine_options *options, int argc, char **argv)
 {
-    static const struct option names[] = {
+    const struct option names[] = {
         {"daemon", required_argument, NULL, OPTION_DAEMON},
         {"name", required_argument, NULL, OPTION_NAME},
-        {"report", no_argument, NULL, OPTION_REPORT},
-        {"stay", no_argument, NULL, OPTION_STAY},
-        {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, OPTION_VERSION},
+        {"report", no_argument, &options->report, OPTION_SET},
+        {"stay", no_argument, &options->stay, OPTION_SET},
+        {"help", no_argument, &options->help, OPTION_SET},
+        {"version", no_argument, &options->version, OPTION_SET},
         {NULL, 0, NULL, 0},
     };
     int key;
@@ -204,7 +204,7 @@ static int run_node(struct engine *engine)
         mpiio_complain(options->name,
                        "the launcher started %d engines that do not know of each other: it is not "
                        "that of %s (choose another with MPIIO_MPIEXEC)",
-                       engine_environment_size(), engine_environment_mpi());
+                       engine_environment_size(), MPI_NAME);
         return 1;
     }
     if (*options->wrong == '\0')
@@ -241,7 +241,7 @@ int main(int argc, char **argv)
     if (options.help)
         fputs(help_text, stdout);
     else if (options.version)
-        printf("mpiio-engine %s (%s)\n", MPIIO_VERSION, engine_environment_mpi());
+        printf("mpiio-engine %s (%s)\n", MPIIO_VERSION, MPI_NAME);
     if (options.help || options.version)
         return 0;
     mpiio_capability_drop_fsetid(); /* as in mpiio-fused, whose data the engine stores */
@@ -249,8 +249,7 @@ int main(int argc, char **argv)
     if (options.stay)
         engine_stay();
     engine_environment_prepare();
-    if (options.report)
-        engine_report("started", engine_environment_rank());
+    engine_report(&options, "started", engine_environment_rank());
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* report a file size limit as EFBIG for each block */
     sigaction(SIGCHLD, &ended, NULL);

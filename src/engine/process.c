@@ -40,15 +40,6 @@ void engine_environment_prepare(void)
     setenv("OMPI_MCA_io", "^ompio", 0);
 }
 
-const char *engine_environment_mpi(void)
-{
-#ifdef OPEN_MPI
-    return "Open MPI";
-#else
-    return "MPICH";
-#endif
-}
-
 /* Returns the first variable's value that is a number, or -1. */
 static int first_number(const char *const *variables)
 {
@@ -92,9 +83,9 @@ static bool speaks_pmi1(void)
 #endif
 }
 
-void engine_report(const char *stage, int node)
+void engine_report(const struct engine_options *options, const char *stage, int node)
 {
-    if (node >= 0) {
+    if (options->report && node >= 0) {
         printf("%s %d\n", stage, node);
         fflush(stdout);
     }

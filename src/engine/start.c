@@ -192,8 +192,7 @@ static void meet_daemon(struct engine *engine, struct mpiio_message *hello, stru
     if (error != 0)
         fail_start(failure, 1, "cannot map the memory of %s: %s", engine->daemon.program,
                    strerror(-error));
-    if (engine->options->report)
-        engine_report("met", engine->group.node);
+    engine_report(engine->options, "met", engine->group.node);
 }
 
 /* Collective: fails on a node whose spec, fanout or data in members differ from node 0. */
@@ -260,8 +259,8 @@ static void introduce_nodes(struct engine *engine, struct mpiio_message *hello,
     mpiio_channel_send(engine->daemon.channel, &message);
     close(peers->addresses);
     await_message(engine, MPIIO_MESSAGE_READY, &ready, failure);
-    if (engine->options->report && failure->status == 0)
-        engine_report("mounted", engine->group.node);
+    if (failure->status == 0)
+        engine_report(engine->options, "mounted", engine->group.node);
 }
 
 /* Collective. */

@@ -18,10 +18,10 @@ struct engine_options {
     /* the program to start; NULL: mpiio-fused beside this one, or on the PATH */
     const char *daemon;
     char **arguments; /* for the daemon: those after "--", terminated by NULL */
-    bool report;      /* report the progress of the start */
-    bool stay;        /* until the daemon has exited: engine_stay */
-    bool help;
-    bool version;
+    /* flags, int for getopt_long(3) */
+    int report; /* report the progress of the start */
+    int stay;   /* until the daemon has exited: engine_stay */
+    int help, version;
     char wrong[256]; /* an error in the command line; "": none */
 };
 
@@ -86,19 +86,15 @@ void engine_stop(struct engine *engine);
  */
 void engine_environment_prepare(void);
 
-/* Returns the name of the MPI that the program is built with: "MPICH" (or compatible), "Open
-   MPI". */
-const char *engine_environment_mpi(void);
-
 /* Returns the rank that the process starter has assigned, or -1 if it is unknown. */
 int engine_environment_rank(void);
 
 /* Returns the number of processes that the starter has started, or -1 if it is unknown. */
 int engine_environment_size(void);
 
-/* Prints the line "STAGE NODE" for the program that waits for the nodes. Does nothing if node is
-   -1. */
-void engine_report(const char *stage, int node);
+/* Prints the line "STAGE NODE" for the program that waits for the nodes, if the options ask for it
+   and node is not -1. */
+void engine_report(const struct engine_options *options, const char *stage, int node);
 
 /*
  * Continues in a child process, which becomes the engine. It is for a manager that kills the
