@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "home.h"
+#include "viewspec/base/arena.h"
 
 /* A block that this node contributes. */
 struct own {
@@ -23,7 +24,8 @@ struct own {
 struct epoch {
     const struct engine_means *means;
     struct mpiio_epoch_counters *counters;
-    struct own *owns; /* sorted by home, then by block */
+    struct vs_arena arena; /* owns all lists but sources and wants */
+    struct own *owns;      /* sorted by home, then by block */
     size_t own_count;
     struct engine_notice *sent;     /* this node's announcements, in the order of owns */
     struct engine_notice *received; /* announcements to this home */
@@ -72,11 +74,11 @@ static int look_at_blocks(struct epoch *epoch, const struct mpiio_message_flush 
 {
     const struct mpiio_slots *slots = epoch->means->slots;
 
-    epoch->owns = calloc((size_t)run->count + 1, sizeof(*epoch->owns));
-    epoch->sent = calloc((size_t)run->count + 1, sizeof(*epoch->sent));
-    epoch->homes = calloc((size_t)run->count + 1, sizeof(*epoch->homes));
-    if (epoch->owns == NULL || epoch->sent == NULL || epoch->homes == NULL)
-        return -ENOMEM;
+    epoch->owns = vs_arena_array(&epoch->arena, run->count, sizeof(*epoch->owns));
+    epoch->sent = vs_arena_array(&epoch->arena, run->count, sizeof(*epoch->sent));
+    epoch->homes = vs_arena_array(&epoch->arena, run->count, sizeof(*epoch->homes));
+    if (epoch->arena.failure != 0)
+        return epoch->arena.failure;
     for (uint32_t i = 0; i < run->count; i++) {
         struct own *own = &epoch->owns[epoch->own_count];
 
@@ -103,28 +105,20 @@ static int look_at_blocks(struct epoch *epoch, const struct mpiio_message_flush 
 static void free_epoch(struct epoch *epoch)
 {
     engine_home_free(epoch->home);
-    free(epoch->owns);
-    free(epoch->sent);
-    free(epoch->received);
     free(epoch->out);
     free(epoch->in);
-    free(epoch->wanted);
-    free(epoch->outcomes);
-    free(epoch->homes);
     free(epoch->sources);
-    free(epoch->asks);
-    free(epoch->in_words);
     free(epoch->wants);
-    free(epoch->out_words);
+    vs_arena_free(&epoch->arena);
 }
 
-/* Returns a new list of empty parts for the same nodes, or NULL. */
-static struct engine_part *same_nodes(const struct engine_part *part, int count)
+/* Returns a new list of empty parts for the sources, or NULL. */
+static struct engine_part *same_nodes(struct epoch *epoch)
 {
-    struct engine_part *copy = calloc((size_t)count + 1, sizeof(*copy));
+    struct engine_part *copy = vs_arena_array(&epoch->arena, epoch->source_count, sizeof(*copy));
 
-    for (int i = 0; i < count && copy != NULL; i++)
-        copy[i].node = part[i].node;
+    for (int i = 0; i < epoch->source_count && copy != NULL; i++)
+        copy[i].node = epoch->sources[i].node;
     return copy;
 }
 
@@ -140,15 +134,13 @@ static int count_notices(struct epoch *epoch)
     if (total > INT_MAX)
         return -EOVERFLOW;
     epoch->received_count = (size_t)total;
-    epoch->received = calloc((size_t)total + 1, sizeof(*epoch->received));
-    epoch->outcomes = calloc((size_t)total + epoch->own_count + 1, sizeof(*epoch->outcomes));
-    epoch->asks = same_nodes(epoch->sources, epoch->source_count);
-    epoch->in_words = same_nodes(epoch->sources, epoch->source_count);
-    epoch->out_words = calloc((size_t)epoch->home_count + 1, sizeof(*epoch->out_words));
-    return epoch->received != NULL && epoch->outcomes != NULL && epoch->asks != NULL &&
-                   epoch->in_words != NULL && epoch->out_words != NULL
-               ? 0
-               : -ENOMEM;
+    epoch->received = vs_arena_array(&epoch->arena, total, sizeof(*epoch->received));
+    epoch->outcomes =
+        vs_arena_array(&epoch->arena, total + (int64_t)epoch->own_count, sizeof(*epoch->outcomes));
+    epoch->asks = same_nodes(epoch);
+    epoch->in_words = same_nodes(epoch);
+    epoch->out_words = vs_arena_array(&epoch->arena, epoch->home_count, sizeof(*epoch->out_words));
+    return epoch->arena.failure;
 }
 
 /* Returns the number of bytes that other nodes have announced to this home, at most `most`. */
@@ -194,7 +186,8 @@ static int make_buffers(struct epoch *epoch)
         out = round + homes * largest;
     epoch->out = new_buffer(out + ENGINE_PIECE_SLACK);
     epoch->in = new_buffer(count_incoming(epoch, round) + 1);
-    epoch->wanted = calloc(epoch->own_count + 1, sizeof(*epoch->wanted));
+    epoch->wanted =
+        vs_arena_array(&epoch->arena, (int64_t)epoch->own_count, sizeof(*epoch->wanted));
     return epoch->out != NULL && epoch->in != NULL && epoch->wanted != NULL ? 0 : -ENOMEM;
 }
 
@@ -360,8 +353,8 @@ void engine_epoch(const struct engine_means *means, const struct mpiio_message_f
     *result = (struct mpiio_message_result){.epoch = run->epoch};
     memset(errors, 0, run->count * sizeof(*errors));
     error = look_at_blocks(&epoch, run, blocks, errors);
-    if (error != 0)
-        epoch.own_count = 0;
+    /* Without memory for its blocks, the node takes part as if it had none. */
+    epoch.arena.failure = 0;
     result->error = run_epoch(&epoch, run, errors);
     for (uint32_t i = 0; i < run->count; i++)
         if (error != 0 || result->error != 0)

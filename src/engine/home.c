@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "viewspec/base/arena.h"
 #include "viewspec/base/integer.h"
 #include "viewspec/base/list.h"
 
@@ -46,6 +47,7 @@ struct long_run {
 };
 
 struct engine_home {
+    struct vs_arena arena; /* owns all lists but the groups' memory and long_runs */
     int node;
     int nodes;
     int source_count; /* parts of the notices */
@@ -156,29 +158,27 @@ static int take_notices(struct engine_home *home, const struct mpiio_homes *home
     return 0;
 }
 
-/* Allocates the lists of pieces. Returns false if memory is exhausted. */
-static bool make_lists(struct engine_home *home)
+/* Allocates the lists of pieces. Returns 0 or a negative errno. */
+static int make_lists(struct engine_home *home)
 {
-    /* Allocate one more, so that an empty list is not NULL. */
-    size_t count = home->piece_count + 1;
+    struct vs_arena *arena = &home->arena;
+    int64_t count = (int64_t)home->piece_count;
 
-    home->pieces = calloc(count, sizeof(*home->pieces));
-    home->groups = calloc(count, sizeof(*home->groups));
-    home->asked = calloc(count, sizeof(*home->asked));
-    home->chosen = calloc(count, sizeof(*home->chosen));
-    home->asks = calloc(count, sizeof(*home->asks));
-    home->of_source = calloc((size_t)home->source_count + 1, sizeof(*home->of_source));
-    home->ranges = malloc((count > 1 ? RANGES : 1) * sizeof(*home->ranges));
-    return home->pieces != NULL && home->groups != NULL && home->asked != NULL &&
-           home->chosen != NULL && home->asks != NULL && home->of_source != NULL &&
-           home->ranges != NULL;
+    home->pieces = vs_arena_array(arena, count, sizeof(*home->pieces));
+    home->groups = vs_arena_array(arena, count, sizeof(*home->groups));
+    home->asked = vs_arena_array(arena, count, sizeof(*home->asked));
+    home->chosen = vs_arena_array(arena, count, sizeof(*home->chosen));
+    home->asks = vs_arena_array(arena, count, sizeof(*home->asks));
+    home->of_source = vs_arena_array(arena, home->source_count, sizeof(*home->of_source));
+    home->ranges = vs_arena_array(arena, count > 0 ? RANGES : 0, sizeof(*home->ranges));
+    return arena->failure;
 }
 
 int engine_home_new(int node, const struct mpiio_homes *homes, const struct engine_parts *notices,
                     struct engine_home **home)
 {
     struct engine_home *new = calloc(1, sizeof(*new));
-    int error = -ENOMEM;
+    int error;
 
     if (new == NULL)
         return -ENOMEM;
@@ -188,7 +188,8 @@ int engine_home_new(int node, const struct mpiio_homes *homes, const struct engi
     new->own = -1;
     for (int i = 0; i < notices->count; i++)
         new->piece_count += (size_t)notices->part[i].count;
-    if (make_lists(new))
+    error = make_lists(new);
+    if (error == 0)
         error = take_notices(new, homes, notices);
     if (error != 0) {
         engine_home_free(new);
@@ -206,14 +207,8 @@ void engine_home_free(struct engine_home *home)
         free(home->groups[i].data);
     while (home->spare_count > 0)
         free(home->spare[--home->spare_count]);
-    free(home->pieces);
-    free(home->groups);
-    free(home->asked);
-    free(home->chosen);
-    free(home->asks);
-    free(home->of_source);
-    free(home->ranges);
     free(home->long_runs);
+    vs_arena_free(&home->arena);
     free(home);
 }
 

@@ -2,7 +2,7 @@
 #ifndef VS_ARENA_H
 #define VS_ARENA_H
 
-/* Private to viewspec/: memory that is freed all at once, and checked arithmetic. */
+/* Memory that is freed all at once, and checked arithmetic. Not installed. */
 
 #include <stddef.h>
 #include <stdint.h>
