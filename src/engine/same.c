@@ -81,6 +81,9 @@ static enum engine_same compare_identities(const struct engine_identity *a,
 #define LOOKS 20
 #define PAUSE 100
 
+/* Bytes of a mark's name. */
+#define MARK_SIZE 64
+
 /* Collective: returns true if some node is uncertain, and none has another file. */
 static bool any_unknown(struct engine_collective *group, enum engine_same same)
 {
@@ -104,49 +107,33 @@ static struct flock byte_at(uint64_t place)
         .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)place, .l_len = 1};
 }
 
-/* Locks a byte far beyond any data, on node 0. Returns the descriptor that holds the lock, or -1.
- */
-static int set_lock(const char *path, uint64_t *place)
+/* Locks a byte far beyond any data, on node 0. Returns its position, or 0 on failure. */
+static uint64_t set_lock(int fd)
 {
-    int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
-    struct flock byte;
+    uint64_t place = draw_number() >> 3 | (uint64_t)1 << 60;
+    struct flock byte = byte_at(place);
 
-    *place = draw_number() >> 3 | (uint64_t)1 << 60;
-    byte = byte_at(*place);
-    if (fd >= 0 && fcntl(fd, F_OFD_SETLK, &byte) == 0)
-        return fd;
-    if (fd >= 0)
-        close(fd);
-    *place = 0;
-    return -1;
+    return fcntl(fd, F_OFD_SETLK, &byte) == 0 ? place : 0;
 }
 
-static bool sees_lock(const char *path, uint64_t place)
+static bool sees_lock(int fd, uint64_t place)
 {
-    int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
     struct flock byte = byte_at(place);
-    bool seen;
 
-    if (fd < 0)
-        return false;
     /* Another program's lock on the whole file is no mark. */
-    seen = fcntl(fd, F_OFD_GETLK, &byte) == 0 && byte.l_type != F_UNLCK &&
+    return fcntl(fd, F_OFD_GETLK, &byte) == 0 && byte.l_type != F_UNLCK &&
            byte.l_start == (off_t)place && byte.l_len == 1;
-    close(fd);
-    return seen;
 }
 
 /* Collective. A lock that is not visible proves nothing. */
 static enum engine_same try_lock(struct engine_collective *group, const char *path,
                                  enum engine_same same)
 {
-    uint64_t place = 0;
-    int fd = -1;
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+    uint64_t place = group->node == 0 ? set_lock(fd) : 0;
 
-    if (group->node == 0)
-        fd = set_lock(path, &place);
     engine_collective_share(group, &place, sizeof(place), 0);
-    if (place != 0 && same == ENGINE_UNKNOWN && sees_lock(path, place))
+    if (place != 0 && same == ENGINE_UNKNOWN && sees_lock(fd, place))
         same = ENGINE_SAME;
     engine_collective_join(group);
     if (fd >= 0)
@@ -171,35 +158,26 @@ static int open_folder(const char *path)
     return -1;
 }
 
-static void name_mark(uint64_t number, char *name, size_t size)
+/* Makes the mark on node 0. Sets name to its name, or "" on failure. */
+static void make_mark(int folder, char name[MARK_SIZE])
 {
-    snprintf(name, size, ".mpiio-mark-%016llx", (unsigned long long)number);
+    uint64_t number = draw_number();
+    int fd = -1;
+
+    snprintf(name, MARK_SIZE, ".mpiio-mark-%016llx", (unsigned long long)number);
+    if (number != 0)
+        fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        close(fd);
+    else
+        *name = '\0';
 }
 
-/* Makes the mark on node 0. Returns its number, or 0. */
-static uint64_t make_mark(int folder)
-{
-    uint64_t number = folder >= 0 ? draw_number() : 0;
-    char name[64];
-    int fd;
-
-    if (number == 0)
-        return 0;
-    name_mark(number, name, sizeof(name));
-    fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return 0;
-    close(fd);
-    return number;
-}
-
-static bool finds_mark(int folder, uint64_t number)
+static bool finds_mark(int folder, const char *name)
 {
     const struct timespec pause = {.tv_nsec = PAUSE * 1000000};
     struct stat st;
-    char name[64];
 
-    name_mark(number, name, sizeof(name));
     for (int i = 0; i < LOOKS; i++) {
         if (i > 0)
             nanosleep(&pause, NULL);
@@ -216,18 +194,17 @@ static bool finds_mark(int folder, uint64_t number)
 static enum engine_same try_mark(struct engine_collective *group, const char *path,
                                  enum engine_same same)
 {
+    char name[MARK_SIZE] = "";
     int folder = open_folder(path);
-    uint64_t number = group->node == 0 ? make_mark(folder) : 0;
-    char name[64];
 
-    engine_collective_share(group, &number, sizeof(number), 0);
-    if (number != 0 && same == ENGINE_UNKNOWN && folder >= 0)
-        same = finds_mark(folder, number) ? ENGINE_SAME : ENGINE_OTHER;
+    if (group->node == 0)
+        make_mark(folder, name);
+    engine_collective_share(group, name, sizeof(name), 0);
+    if (*name != '\0' && same == ENGINE_UNKNOWN && folder >= 0)
+        same = finds_mark(folder, name) ? ENGINE_SAME : ENGINE_OTHER;
     engine_collective_join(group);
-    if (group->node == 0 && number != 0) {
-        name_mark(number, name, sizeof(name));
+    if (group->node == 0 && *name != '\0')
         unlinkat(folder, name, 0);
-    }
     if (folder >= 0)
         close(folder);
     return same;
