@@ -84,8 +84,7 @@ static void ring(const struct mpiio_stream_waiter *waiter)
     eventfd_write(waiter->bell, 1);
 }
 
-/* Becomes the user, or waits to be, behind those who came before. 0 or a negative errno; leave is
-   due in either case. */
+/* Joins the queue. Returns 0 or a negative errno; leave_stream is due in either case. */
 static int enter_stream(struct mpiio_stream *stream, struct mpiio_stream_waiter *waiter)
 {
     struct mpiio_stream_waiter **last = &stream->waiters;
@@ -99,19 +98,6 @@ static int enter_stream(struct mpiio_stream *stream, struct mpiio_stream_waiter 
         last = &(*last)->next;
     *last = waiter;
     waiter->next = NULL;
-    while (error == 0 && stream->waiters != waiter) {
-        struct pollfd bell = {.fd = waiter->bell, .events = POLLIN};
-        eventfd_t count;
-
-        if (waiter->ended || stream->stopped) {
-            error = waiter->ended ? -EINTR : -ENOTCONN;
-            break;
-        }
-        pthread_mutex_unlock(&stream->lock);
-        poll(&bell, 1, -1);
-        eventfd_read(waiter->bell, &count);
-        pthread_mutex_lock(&stream->lock);
-    }
     pthread_mutex_unlock(&stream->lock);
     return error;
 }
@@ -131,13 +117,15 @@ static void leave_stream(struct mpiio_stream *stream, struct mpiio_stream_waiter
         close(waiter->bell);
 }
 
-/* Returns 0 if the caller may wait, or the errno with which its call ends. */
-static int is_over(struct mpiio_stream *stream, const struct mpiio_stream_waiter *waiter,
-                   bool finishes)
+/* Returns 0 if the caller may wait, or the errno with which its call ends. Sets *first to whether
+   it is the first in the queue. */
+static int look_at_queue(struct mpiio_stream *stream, const struct mpiio_stream_waiter *waiter,
+                         bool finishes, bool *first)
 {
     int error = 0;
 
     pthread_mutex_lock(&stream->lock);
+    *first = stream->waiters == waiter;
     if (stream->stopped)
         error = -ENOTCONN;
     else if (waiter->ended && !finishes)
@@ -146,21 +134,24 @@ static int is_over(struct mpiio_stream *stream, const struct mpiio_stream_waiter
     return error;
 }
 
-/* The user waits until the file may be read or written. finishes: it cannot be interrupted. */
+/* Waits until the caller is the first in the queue, which it then stays, and the file may be read
+   or written. finishes: it cannot be interrupted. Returns 0 or a negative errno. */
 static int await_stream(struct mpiio_stream *stream, const struct mpiio_stream_waiter *waiter,
                         short events, bool finishes)
 {
-    struct pollfd both[] = {{.fd = stream->fd, .events = events},
-                            {.fd = waiter->bell, .events = POLLIN}};
-    int error = is_over(stream, waiter, finishes);
+    /* poll(2) ignores descriptors below 0. */
+    struct pollfd both[] = {{.fd = -1, .events = events}, {.fd = waiter->bell, .events = POLLIN}};
+    bool first;
+    int error = look_at_queue(stream, waiter, finishes, &first);
 
     while (error == 0 && both[0].revents == 0) {
         eventfd_t count;
 
+        both[0].fd = first ? stream->fd : -1;
         poll(both, 2, -1);
         if (both[1].revents != 0)
             eventfd_read(waiter->bell, &count);
-        error = is_over(stream, waiter, finishes);
+        error = look_at_queue(stream, waiter, finishes, &first);
     }
     return error;
 }
@@ -181,8 +172,8 @@ static ssize_t read_etypes(struct mpiio_stream *stream, char *buffer, size_t len
     ssize_t got = 0;
 
     do {
-        size_t kept = stream->part_length;
         int error = await_stream(stream, waiter, POLLIN, false);
+        size_t kept = stream->part_length;
 
         if (error != 0)
             return error;
