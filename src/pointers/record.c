@@ -110,18 +110,15 @@ static int read_header(const struct mpiio_record *record, struct header *header)
 {
     uint8_t bytes[2 * HEADER_ROOM] = {0};
     ssize_t got = mpiio_record_pread(record, bytes, sizeof(bytes), 0);
-    struct header second;
-    bool any;
+    struct header next;
 
     if (got < 0)
         return (int)got;
-    any = decode_header(record, bytes, header);
-    if (decode_header(record, bytes + HEADER_ROOM, &second) &&
-        (!any || second.generation > header->generation)) {
-        *header = second;
-        any = true;
-    }
-    if (any)
+    header->generation = 0;
+    for (const uint8_t *at = bytes; at < bytes + sizeof(bytes); at += HEADER_ROOM)
+        if (decode_header(record, at, &next) && next.generation > header->generation)
+            *header = next;
+    if (header->generation > 0)
         return 1;
     for (size_t i = 0; i < sizeof(bytes); i++)
         if (bytes[i] != 0)
