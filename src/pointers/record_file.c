@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
+#include "core/file/file.h"
 #include "record_private.h"
 
 /* Locks: a byte for the record, behind it one for each node, and before it one for the node that is
@@ -170,18 +171,9 @@ int mpiio_record_write(const struct mpiio_record *record, const uint8_t *bytes, 
 ssize_t mpiio_record_pread(const struct mpiio_record *record, uint8_t *bytes, size_t size,
                            int64_t at)
 {
-    size_t got = 0;
+    struct mpiio_counters unused = {0};
 
-    while (got < size) {
-        ssize_t more = pread(record->fd, bytes + got, size - got, at + (int64_t)got);
-
-        if (more < 0 && errno != EINTR)
-            return -errno;
-        if (more == 0)
-            break;
-        got += more > 0 ? (size_t)more : 0;
-    }
-    return (ssize_t)got;
+    return mpiio_file_pread_all(record->fd, bytes, size, at, &unused);
 }
 
 int mpiio_record_renew(struct mpiio_record *record)
