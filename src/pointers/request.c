@@ -5,6 +5,13 @@
 
 #include "pointers.h"
 
+/* Returns true if it is the turn of the request's contribution, and that is this node's. */
+static bool is_at_turn(const struct mpiio_turns *turns, const struct mpiio_request *request)
+{
+    return turns->view[request->view].turn == request->share &&
+           mpiio_turns_owner(turns, request->view) == (uint32_t)turns->self;
+}
+
 /*
  * Handles a take: moves the position, and sets *entry. Returns false if the take adds no entry. On
  * a single node it adds none, since programs may already have moved the position further.
@@ -12,11 +19,7 @@
 static bool decide_take(const struct mpiio_state *state, struct mpiio_request *request,
                         struct mpiio_entry *entry)
 {
-    const struct mpiio_turns *turns = &state->turns;
-
-    if (request->share != MPIIO_POINTERS_ANYBODY &&
-        (turns->view[request->view].turn != request->share ||
-         mpiio_turns_owner(turns, request->view) != (uint32_t)turns->self)) {
+    if (request->share != MPIIO_POINTERS_ANYBODY && !is_at_turn(&state->turns, request)) {
         request->result = -ESTALE;
         return false;
     }
@@ -24,19 +27,7 @@ static bool decide_take(const struct mpiio_state *state, struct mpiio_request *r
                                           request->limit, &request->position);
     *entry = (struct mpiio_entry){.kind = MPIIO_ENTRY_POSITION,
                                   .value = (uint64_t)(request->position + request->result)};
-    return request->result > 0 && turns->nodes > 1;
-}
-
-/* Finishes a contribution at its turn, and sets *entry. Returns false if the contribution has
-   already finished or was dropped, as when the request is repeated. */
-static bool decide_over(const struct mpiio_state *state, const struct mpiio_request *request,
-                        struct mpiio_entry *entry)
-{
-    const struct mpiio_turns *turns = &state->turns;
-
-    *entry = (struct mpiio_entry){.kind = MPIIO_ENTRY_TURN, .value = request->share + 1};
-    return turns->view[request->view].turn == request->share &&
-           mpiio_turns_owner(turns, request->view) == (uint32_t)turns->self;
+    return request->result > 0 && state->turns.nodes > 1;
 }
 
 /* Handles a request, and sets *entry to the entry that it adds to the record. Returns false if it
@@ -62,7 +53,9 @@ static bool decide(const struct mpiio_state *state, struct mpiio_request *reques
         *entry = (struct mpiio_entry){.kind = MPIIO_ENTRY_OPEN, .value = (uint64_t)request->result};
         return true;
     case MPIIO_REQUEST_OVER:
-        return decide_over(state, request, entry);
+        /* If the request is repeated, the contribution may have finished, or was dropped. */
+        *entry = (struct mpiio_entry){.kind = MPIIO_ENTRY_TURN, .value = request->share + 1};
+        return is_at_turn(turns, request);
     case MPIIO_REQUEST_LEAVE:
         *entry = (struct mpiio_entry){.kind = MPIIO_ENTRY_LEAVE};
         return !turns->node[turns->self].leaving;
