@@ -331,45 +331,33 @@ static void *run_pointers(void *data)
 
 /* Start and exit. */
 
-static int init_pointers(struct mpiio_pointers *self)
-{
-    const struct mpiio_pointers_options *options = &self->options;
-    size_t count = options->count;
-
-    self->origin = calloc(2 * count + 1, sizeof(*self->origin));
-    if (self->origin == NULL || mpiio_state_init(&self->state, count, options->positions,
-                                                 options->node, options->nodes, options->ranks)) {
-        free(self->origin);
-        return -ENOMEM;
-    }
-    self->announced = (uint64_t *)(self->origin + count);
-    memcpy(self->origin, options->start, count * sizeof(*self->origin));
-    for (size_t i = 0; i < count && options->nodes == 1; i++)
-        atomic_store(&self->state.position[i], self->origin[i]);
-    self->options.start = NULL;
-    self->last = &self->first;
-    pthread_mutex_init(&self->lock, NULL);
-    pthread_cond_init(&self->wanted, NULL);
-    pthread_cond_init(&self->answered, NULL);
-    return 0;
-}
-
 int mpiio_pointers_new(const struct mpiio_pointers_options *options,
                        struct mpiio_pointers **pointers)
 {
     struct mpiio_pointers *self = calloc(1, sizeof(*self));
-    int error;
+    size_t count = options->count;
+    int64_t *origin = calloc(2 * count + 1, sizeof(*origin));
 
-    if (self == NULL)
-        return -ENOMEM;
-    self->options = *options;
-    self->record.fd = -1;
-    error = init_pointers(self);
-    if (error != 0)
+    if (self == NULL || origin == NULL ||
+        mpiio_state_init(&self->state, count, options->positions, options->node, options->nodes,
+                         options->ranks)) {
+        free(origin);
         free(self);
-    else
-        *pointers = self;
-    return error;
+        return -ENOMEM;
+    }
+    self->origin = memcpy(origin, options->start, count * sizeof(*origin));
+    self->announced = (uint64_t *)(origin + count);
+    self->options = *options;
+    self->options.start = NULL;
+    self->record.fd = -1;
+    for (size_t i = 0; i < count && options->nodes == 1; i++)
+        atomic_store(&self->state.position[i], origin[i]);
+    self->last = &self->first;
+    pthread_mutex_init(&self->lock, NULL);
+    pthread_cond_init(&self->wanted, NULL);
+    pthread_cond_init(&self->answered, NULL);
+    *pointers = self;
+    return 0;
 }
 
 /* Node 0 writes where pointers begin: other nodes may see another size of the file. */
