@@ -264,9 +264,8 @@ static void pack_pieces(struct epoch *epoch)
 static void fetch_pieces(struct epoch *epoch)
 {
     struct engine_collective *group = epoch->means->group;
-    const int32_t *asks;
+    const int32_t *asks = engine_home_ask(epoch->home, epoch->asks, epoch->in_words);
 
-    engine_home_ask(epoch->home, epoch->asks, epoch->in_words, &asks);
     free(epoch->wants);
     epoch->want_count =
         engine_collective_transpose(group, epoch->asks, epoch->source_count, &epoch->wants);

@@ -48,7 +48,6 @@ struct long_run {
 
 struct engine_home {
     struct vs_arena arena; /* owns all lists but the groups' memory and long_runs */
-    int node;
     int nodes;
     int source_count; /* parts of the notices */
     int own;          /* this node's part; -1: it has none */
@@ -135,17 +134,17 @@ static void make_groups(struct engine_home *home)
     skip_done(home);
 }
 
-static int take_notices(struct engine_home *home, const struct mpiio_homes *homes,
+static int take_notices(struct engine_home *home, int node, const struct mpiio_homes *homes,
                         const struct engine_parts *notices)
 {
     const struct engine_notice *notice = notices->bytes;
     size_t total = 0;
 
     for (int32_t source = 0; source < notices->count; source++) {
-        if (notices->part[source].node == home->node)
+        if (notices->part[source].node == node)
             home->own = source;
         for (int32_t i = 0; i < notices->part[source].count; i++, notice++, total++) {
-            if (notice->block < 0 || mpiio_homes_node(homes, notice->block) != home->node ||
+            if (notice->block < 0 || mpiio_homes_node(homes, notice->block) != node ||
                 notice->bytes <= 0 || notice->bytes > ENGINE_PIECE_MOST ||
                 notice->bytes % ENGINE_PIECE_UNIT != 0)
                 return -EPROTO;
@@ -182,7 +181,6 @@ int engine_home_new(int node, const struct mpiio_homes *homes, const struct engi
 
     if (new == NULL)
         return -ENOMEM;
-    new->node = node;
     new->nodes = homes->nodes;
     new->source_count = notices->count;
     new->own = -1;
@@ -190,7 +188,7 @@ int engine_home_new(int node, const struct mpiio_homes *homes, const struct engi
         new->piece_count += (size_t)notices->part[i].count;
     error = make_lists(new);
     if (error == 0)
-        error = take_notices(new, homes, notices);
+        error = take_notices(new, node, homes, notices);
     if (error != 0) {
         engine_home_free(new);
         return error;
@@ -272,8 +270,8 @@ static void ask_group(struct engine_home *home, struct group *group, size_t *tot
     }
 }
 
-void engine_home_ask(struct engine_home *home, struct engine_part *counts,
-                     struct engine_part *words, const int32_t **asks)
+const int32_t *engine_home_ask(struct engine_home *home, struct engine_part *counts,
+                               struct engine_part *words)
 {
     size_t round = engine_round_bytes(home->nodes), total = 0;
 
@@ -299,7 +297,7 @@ void engine_home_ask(struct engine_home *home, struct engine_part *counts,
         home->asked[place] = home->chosen[i];
         home->asks[place] = piece->place;
     }
-    *asks = home->asks;
+    return home->asks;
 }
 
 static struct group *group_of(const struct engine_home *home, int64_t block)

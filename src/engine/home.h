@@ -113,21 +113,21 @@ void engine_home_free(struct engine_home *home);
 
 /*
  * Chooses the pieces to request in the next round. counts and words have an entry for each part of
- * the notices. counts gives the number of pieces requested from each node. *asks, which the home
- * owns, lists them in the order of nodes, by their index among the node's announcements. words
+ * the notices. counts gives the number of pieces requested from each node. The result, which the
+ * home owns, lists them in the order of nodes, by their index among the node's announcements. words
  * gives the total length of a node's pieces in units of ENGINE_PIECE_UNIT; 0 for this node itself,
  * whose pieces do not travel, but count like the others: so rounds of a home that merges mostly its
  * own pieces stay short. The sum is less than engine_round_bytes, or a single piece. While
  * pieces are missing, at least one is requested. From each node it requests at most an equal
  * fraction of the round, or one piece, so that no node sends much more than a round. Local.
  */
-void engine_home_ask(struct engine_home *home, struct engine_part *counts,
-                     struct engine_part *words, const int32_t **asks);
+const int32_t *engine_home_ask(struct engine_home *home, struct engine_part *counts,
+                               struct engine_part *words);
 
 /*
- * Merges the pieces requested last. The pieces of other nodes are in pieces, in the order of asks.
- * lay_own(argument, place, mask, data) merges this node's piece with that index into a block.
- * Local.
+ * Merges the pieces requested last. The pieces of other nodes are in pieces, in the order of its
+ * result. lay_own(argument, place, mask, data) merges this node's piece with that index into a
+ * block. Local.
  */
 void engine_home_take(struct engine_home *home, const char *pieces,
                       void (*lay_own)(void *argument, int32_t place, uint64_t *mask, char *data),
