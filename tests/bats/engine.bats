@@ -354,18 +354,13 @@ waits_for_lease() {
     nothing_left
 }
 
-@test "engine: waits without using the processor" {
-    old_file 1000
-    flush 3 --mode=random --blocks=4 --idle
-    jq -e -s 'any(.[]; has("idle_ticks"))' report2
-}
-
 @test "engine: waits without using the processor, even if MPI is configured to make progress all the time" {
     local variable
     old_file 1000
-    for variable in MPIR_CVAR_ASYNC_PROGRESS MPICH_ASYNC_PROGRESS; do
-        tracer=(env "$variable=1")
-        flush 2 --mode=random --blocks=4 --idle
+    for variable in '' MPIR_CVAR_ASYNC_PROGRESS=1 MPICH_ASYNC_PROGRESS=1; do
+        tracer=(env ${variable:+"$variable"})
+        flush 3 --mode=random --blocks=4 --idle
+        jq -e -s 'any(.[]; has("idle_ticks"))' report2
         cp "$file.before" "$file"
     done
 }

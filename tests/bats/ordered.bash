@@ -9,6 +9,11 @@ common() {
     : >f.dat
 }
 
+# turn_is MOUNT RANK: succeeds if it is this rank's turn.
+turn_is() {
+    [ "$(attribute "$1/ordered" turn)" = "$2" ]
+}
+
 # random_rounds ROUNDS RANKS ETYPE LARGEST MOUNT...: in each round each rank, at a random time,
 # writes a contribution of random length, up to LARGEST bytes, to one of the mounts. Etypes have
 # ETYPE bytes. The file "want" gets the expected contents of f.dat.

@@ -16,11 +16,6 @@ ranks_done() {
     [ "$(stat_of ordered_shares)" -eq "$1" ]
 }
 
-# has_turn RANK: succeeds once it is this rank's turn.
-has_turn() {
-    [ "$(attribute "$mnt/ordered" turn)" -eq "$1" ]
-}
-
 # waits COUNT: succeeds once that many contributions have had to wait.
 waits() {
     [ "$(stat_of ordered_waits)" -ge "$1" ]
@@ -55,7 +50,7 @@ waits() {
     # Rank 0 has made an empty contribution.
     echo third >"$mnt/ordered/rank2"
     [ "$(waiting)" -eq 6 ]
-    await has_turn 1
+    await turn_is "$mnt" 1
     [ ! -s f.dat ]
     echo second >>"$mnt/ordered/rank1"
     await ranks_done 3

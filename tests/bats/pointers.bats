@@ -8,6 +8,7 @@
 load helper
 load cluster
 load survivors
+load ordered
 load pointers
 
 # A row has the fault, its moment (before, during or after takes, appends and contributions), the
@@ -302,7 +303,7 @@ locked_at_turn() {
     freeze 1
     : >zero
     join 0
-    await turn_is 1
+    await turn_is at/0/o 1
     "$top/tests/history/work.py" lock .x.dat.mpiio-pointers 3>&- &
     holder=$!
     await test -e locked
@@ -313,11 +314,6 @@ locked_at_turn() {
         unmount "$node"
     done
     end_case
-}
-
-# turn_is RANK: succeeds if it is the turn of this rank, by node 0.
-turn_is() {
-    [ "$(getfattr --only-values -n user.mpiio.turn at/0/o/ordered)" = "$1" ]
 }
 
 @test "pointers: clean unmounts of a degraded mount, nodes that return, short freezes, both sides of a cut" {

@@ -22,11 +22,6 @@ is_file() {
     [ "$(cat f.dat)" = "$1" ]
 }
 
-# turn_is RANK: it is that rank's turn.
-turn_is() {
-    [ "$(getfattr --only-values -n user.mpiio.turn m0/ordered)" = "$1" ]
-}
-
 # has_lines COUNT: true once f.dat has so many.
 has_lines() {
     [ "$(wc -l <f.dat)" -eq "$1" ]
@@ -140,7 +135,7 @@ signal.pause()' "m$1/ordered/rank$2" "$3" "held$2" 3>&- &
     echo five >m2/ordered/rank5
     echo again >m2/ordered/rank0
     await is_file $'zero\none\nthree\nfour\nfive\nagain'
-    await turn_is 1
+    await turn_is m0 1
     kill -KILL "$holder"
     as_root umount -l m1
     stop_nodes
@@ -299,10 +294,7 @@ except OSError as error:
     await is_file zero
     echo one >m1/ordered/rank1
     kill_daemon 2
-    comes_apart() {
-        [ "$(getfattr --only-values -n user.mpiio.state m1)" = degraded ]
-    }
-    await comes_apart
+    await is_degraded m1
     # Node 0 has a share open before; nobody comes for rank 2.
     echo three >m0/ordered/rank3
     is_file zero
