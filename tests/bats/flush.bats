@@ -26,7 +26,7 @@ load nodes
         spec 1048576 1
         head -c 12M /dev/zero >f.dat
         sleep 0.1 # until the file's times count as settled
-        run_daemons env "LD_PRELOAD=$MPIIO_BUILD/tests/engine/libstale.so:$MPIIO_BUILD/tests/engine/libdeaf.so" \
+        run_daemons env "LD_PRELOAD=$MPIIO_BUILD/tests/engine/libstale.so:$MPIIO_BUILD/tests/engine/libreset.so" \
             "STALE_FILE=$tmp/f.dat" "DEAF=$tmp/deaf"
         rm -rf freeze
         mkdir freeze

@@ -9,7 +9,7 @@ load nodes
 # Starts three nodes. While a file hang exists, syncs do not return.
 start_hanging() {
     spec 8 3
-    export LD_PRELOAD=$MPIIO_BUILD/tests/engine/libhang.so HANG_FILE=$tmp/hang
+    export LD_PRELOAD=$MPIIO_BUILD/tests/engine/libfreeze.so HANG_FILE=$tmp/hang
     start_nodes 3 -o flush_interval=0,peer_timeout=3
     unset LD_PRELOAD
 }

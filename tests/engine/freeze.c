@@ -6,6 +6,9 @@
  * after a write waits for that file, as on a slow disk. The processes whose numbers follow are
  * stopped first. $FREEZE/HOST.frozen is then created right before the freeze, and $FREEZE/HOST.done
  * after the call.
+ *
+ * While the file $HANG_FILE exists, each of its fsyncs and fdatasyncs creates $HANG_FILE.at and
+ * blocks, as if a filesystem's server did not answer. With $HANG_ALL, the daemon's do so, too.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +21,11 @@
 
 static char path[4096];
 static int wrote;
+
+static int is_engine(void)
+{
+    return strcmp(program_invocation_short_name, "mpiio-engine-mpich") == 0;
+}
 
 static const char *file(const char *suffix)
 {
@@ -49,7 +57,7 @@ static int freeze(int syncs)
     char how[256] = "";
     int fd;
 
-    if (over || strcmp(program_invocation_short_name, "mpiio-engine-mpich") != 0)
+    if (over || getenv("FREEZE") == NULL || !is_engine())
         return 0;
     fd = open(file(""), O_RDONLY);
     if (fd < 0 || read(fd, how, sizeof(how) - 1) <= 0)
@@ -94,11 +102,25 @@ ssize_t named_pwrite64(int fd, const void *buffer, size_t length, off_t offset)
     return write_at(fd, buffer, length, offset);
 }
 
+static void hang(void)
+{
+    const char *until = getenv("HANG_FILE");
+    char at[4096];
+
+    snprintf(at, sizeof(at), "%s.at", until != NULL ? until : "");
+    while (until != NULL && access(until, F_OK) == 0 &&
+           (getenv("HANG_ALL") != NULL || is_engine())) {
+        close(open(at, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+        usleep(10000);
+    }
+}
+
 static int sync_file(int fd, long number)
 {
-    int frozen = wrote && freeze(1);
-    int result = (int)syscall(number, fd);
+    int frozen = wrote && freeze(1), result;
 
+    hang();
+    result = (int)syscall(number, fd);
     if (frozen)
         make(".done");
     return result;
