@@ -169,6 +169,6 @@ void engine_piece_lay_slot(const struct mpiio_slot *slot, uint64_t *mask, char *
 {
     for (size_t word = 0; word < MPIIO_BLOCK_WORDS; word += CHUNK_WORDS)
         if (is_touched(slot, word))
-            mpiio_mask_lay(mask + word, data + word * 64, slot->mask + word, slot->data + word * 64,
-                           CHUNK_WORDS);
+            mpiio_mask_merge(mask + word, data + word * 64, slot->mask + word,
+                             slot->data + word * 64, CHUNK_WORDS, false);
 }

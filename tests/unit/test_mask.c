@@ -139,13 +139,13 @@ TEST(test_merge_and_lay)
             wanted[at] = lower_flags[at] && !flags[at] ? lower[at] : data[at];
             flags[at] |= lower_flags[at];
         }
-        mpiio_mask_merge(mask, data, lower_mask, lower, MPIIO_MASK_WORDS(BYTES));
+        mpiio_mask_merge(mask, data, lower_mask, lower, MPIIO_MASK_WORDS(BYTES), true);
         assert_memory_equal(data, wanted, BYTES);
         check_flags(mask, flags);
         fill_randomly(lower, BYTES);
         for (int at = 0; at < BYTES; at++)
             wanted[at] = lower_flags[at] ? lower[at] : data[at];
-        mpiio_mask_lay(mask, data, lower_mask, lower, MPIIO_MASK_WORDS(BYTES));
+        mpiio_mask_merge(mask, data, lower_mask, lower, MPIIO_MASK_WORDS(BYTES), false);
         assert_memory_equal(data, wanted, BYTES);
         check_flags(mask, flags);
     }

@@ -141,7 +141,7 @@ static void merge_work(void *argument)
         if (!mpiio_slot_touched(&merge->lower, word * 64, (word + words) * 64))
             continue;
         mpiio_mask_merge(merge->upper.mask + word, merge->upper.data + word * 64,
-                         merge->lower.mask + word, merge->lower.data + word * 64, words);
+                         merge->lower.mask + word, merge->lower.data + word * 64, words, true);
     }
     for (size_t i = 0; i < MPIIO_PAGE_WORDS; i++)
         merge->upper.pages[i] |= merge->lower.pages[i];

@@ -322,30 +322,20 @@ static ALWAYS_INLINE void blend_word(char *data, const char *lower, uint64_t bit
     }
 }
 
-/* Copies the bytes of from that are set in other, and sets them in mask. If under is true, skips
-   the bytes that are already set in mask. */
-static ALWAYS_INLINE void merge_words(uint64_t *mask, char *data, const uint64_t *other,
-                                      const char *from, size_t words, bool under)
+void mpiio_mask_merge(uint64_t *mask, void *data, const uint64_t *other, const void *other_data,
+                      size_t words, bool under)
 {
-    for (size_t word = 0; word < words; word++, data += 64, from += 64) {
-        uint64_t bits = under ? other[word] & ~mask[word] : other[word];
+    const uint64_t kept = under ? FULL : 0;
+    const char *from = other_data;
+    char *to = data;
+
+    for (size_t word = 0; word < words; word++, to += 64, from += 64) {
+        uint64_t bits = other[word] & ~(mask[word] & kept);
 
         if (bits == FULL)
-            memcpy(data, from, 64);
+            memcpy(to, from, 64);
         else if (bits != 0)
-            blend_word(data, from, bits);
+            blend_word(to, from, bits);
         mask[word] |= bits;
     }
-}
-
-void mpiio_mask_merge(uint64_t *mask, void *data, const uint64_t *lower_mask,
-                      const void *lower_data, size_t words)
-{
-    merge_words(mask, data, lower_mask, lower_data, words, true);
-}
-
-void mpiio_mask_lay(uint64_t *mask, void *data, const uint64_t *upper_mask, const void *upper_data,
-                    size_t words)
-{
-    merge_words(mask, data, upper_mask, upper_data, words, false);
 }

@@ -78,16 +78,12 @@ size_t mpiio_mask_unpack(const uint64_t *mask, size_t from, size_t to, const voi
                          void *data);
 
 /*
- * Merges lower_data under data: copies the bytes that are set in lower_mask but not in mask, and
- * sets them in mask. words is the length of both masks. May be abandoned at any point and repeated.
+ * Copies the bytes of other_data that are set in other to data, and sets them in mask. With under,
+ * does not copy those that are already set in mask. words is the length of both masks. May be
+ * abandoned at any point and repeated.
  */
-void mpiio_mask_merge(uint64_t *mask, void *data, const uint64_t *lower_mask,
-                      const void *lower_data, size_t words);
-
-/* Lays upper_data over data: copies the bytes that are set in upper_mask, and sets them in mask.
-   words is the length of both masks. */
-void mpiio_mask_lay(uint64_t *mask, void *data, const uint64_t *upper_mask, const void *upper_data,
-                    size_t words);
+void mpiio_mask_merge(uint64_t *mask, void *data, const uint64_t *other, const void *other_data,
+                      size_t words, bool under);
 
 /*
  * The memory of dirty data: slots in a memfd, which the daemon creates and the engine maps, too. A
