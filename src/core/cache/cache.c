@@ -151,17 +151,16 @@ static int init_cache(struct mpiio_cache *cache)
     size_t slots = (size_t)cache->slots.count;
 
     cache->block = calloc(slots, sizeof(struct mpiio_block));
-    cache->free = calloc(slots, sizeof(int));
-    cache->free_kept = calloc(slots, sizeof(int));
-    if (cache->block == NULL || cache->free == NULL || cache->free_kept == NULL ||
-        blocks_init(&cache->sets[0], slots) != 0 || blocks_init(&cache->sets[1], slots) != 0)
+    if (cache->block == NULL || blocks_init(&cache->sets[0], slots) != 0 ||
+        blocks_init(&cache->sets[1], slots) != 0)
         return -ENOMEM;
     for (size_t i = 0; i < slots; i++) {
         cache->block[i].slot = (int)i;
-        cache->free[i] = (int)(slots - 1 - i);
+        cache->block[i].next = i + 1 < slots ? &cache->block[i + 1] : NULL;
         pthread_rwlock_init(&cache->block[i].lock, NULL);
     }
-    cache->free_count = cache->free_slots = (int)slots;
+    cache->free = cache->block;
+    cache->free_slots = (int)slots;
     cache->active = &cache->sets[0];
     cache->frozen = &cache->sets[1];
     cache->number = 1;
@@ -178,8 +177,6 @@ static void free_memory(struct mpiio_cache *cache)
     blocks_destroy(&cache->sets[0]);
     blocks_destroy(&cache->sets[1]);
     free(cache->block);
-    free(cache->free);
-    free(cache->free_kept);
     mpiio_slots_destroy(&cache->slots);
     free(cache);
 }

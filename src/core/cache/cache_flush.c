@@ -243,6 +243,12 @@ static struct outcome count_outcome(const struct mpiio_blocks *blocks)
     return outcome;
 }
 
+static void push_block(struct mpiio_block **list, struct mpiio_block *block)
+{
+    block->next = *list;
+    *list = block;
+}
+
 /* Empties the frozen generation. Returns the blocks whose slots must be freed, as a list. */
 static struct mpiio_block *split_blocks(struct mpiio_cache *cache)
 {
@@ -260,8 +266,7 @@ static struct mpiio_block *split_blocks(struct mpiio_cache *cache)
             continue;
         cache->memory -= mpiio_cache_memory(cache, block);
         assert(cache->memory >= 0);
-        block->next = dropped;
-        dropped = block;
+        push_block(&dropped, block);
     }
     return dropped;
 }
@@ -299,12 +304,8 @@ static void free_slot(struct mpiio_cache *cache, struct mpiio_block *block)
     mpiio_writers_clear(&block->writers);
     mpiio_slots_clear(&cache->slots, block->slot, block->kept);
     pthread_mutex_lock(&cache->table);
-    if (block->kept)
-        cache->free_kept[cache->free_kept_count++] = block->slot;
-    else
-        cache->free[cache->free_count++] = block->slot;
+    push_block(block->kept ? &cache->free_kept : &cache->free, block);
     cache->free_slots++;
-    assert(cache->free_slots == cache->free_count + cache->free_kept_count);
     assert(cache->free_slots <= cache->slots.count);
     pthread_mutex_unlock(&cache->table);
 }
@@ -312,13 +313,14 @@ static void free_slot(struct mpiio_cache *cache, struct mpiio_block *block)
 void mpiio_cache_trim(struct mpiio_cache *cache)
 {
     pthread_mutex_lock(&cache->table);
-    while (cache->free_kept_count > 0) {
-        int slot = cache->free_kept[--cache->free_kept_count];
+    while (cache->free_kept != NULL) {
+        struct mpiio_block *block = cache->free_kept;
 
-        cache->block[slot].kept = false;
+        cache->free_kept = block->next;
+        block->kept = false;
         cache->kept--;
-        cache->free[cache->free_count++] = slot;
-        mpiio_slots_clear(&cache->slots, slot, false);
+        mpiio_slots_clear(&cache->slots, block->slot, false);
+        push_block(&cache->free, block);
     }
     pthread_mutex_unlock(&cache->table);
 }

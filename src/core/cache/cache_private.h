@@ -42,7 +42,7 @@ struct mpiio_block {
     bool tried; /* it was frozen before, and stayed dirty; guarded by gate */
     /* the outcome of storing it; owned by the storing thread while frozen */
     int error;
-    struct mpiio_block *next; /* in a bucket; guarded by table */
+    struct mpiio_block *next; /* in a bucket, or a list of free ones; guarded by table */
     /* guards the slot's contents and writers; not needed to read a frozen one */
     pthread_rwlock_t lock;
     struct mpiio_writers writers;
@@ -91,13 +91,11 @@ struct mpiio_cache {
     /* which set: guarded by gate; its contents: by table, or the gate exclusively */
     struct mpiio_blocks *active;
     struct mpiio_blocks *frozen; /* likewise */
-    int *free;                   /* slots; guarded by table */
-    int *free_kept;              /* slots with memory kept for reuse; guarded by table */
-    int free_kept_count;         /* guarded by table */
-    /* number of slots whose memory is kept, free or not; guarded by table */
-    int kept;
+    struct mpiio_block *free;    /* guarded by table */
+    /* those whose memory is kept for reuse; guarded by table */
+    struct mpiio_block *free_kept;
+    int kept; /* number of blocks whose memory is kept, free or not; guarded by table */
     mpiio_writer_tree writers;  /* guarded by table */
-    atomic_int free_count;      /* length of free; changed under table */
     atomic_int free_slots;      /* length of both lists; changed under table */
     atomic_int_fast64_t memory; /* memory of dirty data in bytes */
     atomic_bool through;        /* set under the gate exclusively */

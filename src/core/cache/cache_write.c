@@ -97,28 +97,30 @@ static bool stop_at(struct put *put, const struct mpiio_block_walk *portion, int
     return false;
 }
 
-static int take_slot(struct mpiio_cache *cache)
+/* Returns a free block, or NULL. */
+static struct mpiio_block *take_free(struct mpiio_cache *cache)
 {
+    struct mpiio_block **list = cache->free_kept != NULL ? &cache->free_kept : &cache->free;
+    struct mpiio_block *block = *list;
+
     assert(mpiio_is_held(&cache->table));
-    assert(cache->free_slots >= 0);
-    if (cache->free_slots == 0)
-        return -1;
-    cache->free_slots--;
-    return cache->free_kept_count > 0 ? cache->free_kept[--cache->free_kept_count]
-                                      : cache->free[--cache->free_count];
+    assert((block != NULL) == (cache->free_slots > 0));
+    if (block != NULL) {
+        *list = block->next;
+        cache->free_slots--;
+    }
+    return block;
 }
 
 /* Returns the active block with that number, and creates it if necessary. NULL: no slot is free. */
 static struct mpiio_block *active_block(struct mpiio_cache *cache, int64_t number)
 {
     struct mpiio_block *block;
-    int slot;
 
     assert(mpiio_is_held_any(&cache->gate));
     pthread_mutex_lock(&cache->table);
     block = mpiio_blocks_find(cache->active, number);
-    if (block == NULL && (slot = take_slot(cache)) >= 0) {
-        block = &cache->block[slot];
+    if (block == NULL && (block = take_free(cache)) != NULL) {
         block->number = number;
         block->tried = false;
         mpiio_blocks_add(cache->active, block);
