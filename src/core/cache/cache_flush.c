@@ -45,31 +45,34 @@ static int put_all(struct mpiio_file *file, struct mpiio_transfer *transfer,
 }
 
 /*
- * Stores the dirty bytes of a slot, and no others, to block number block of the file. Long runs
- * take one write call each; short ones that lie near each other go through a mapping of the file,
- * as in mpiio_write_runs. Nobody may change the slot meanwhile. Returns 0, or a negative errno;
- * then some of the bytes may be stored. Adds the work done to done. Local, thread-safe, holds no
- * lock.
+ * Stores the dirty bytes of a block, and no others. Long runs take one write call each; short ones
+ * that lie near each other go through a mapping of the file, as in mpiio_write_runs. Nobody may
+ * change the slot meanwhile. Returns 0, or a negative errno; then some of the bytes may be stored.
+ * Returns -EIO for -EAGAIN from the filesystem. Nothing is postponed here, but callers take -EAGAIN
+ * for a postponed block, and do not report it. Adds the work done to done. Holds no lock.
  */
-static int drain_block(struct mpiio_file *file, int64_t block, const struct mpiio_slot *slot,
+static int drain_block(struct mpiio_cache *cache, const struct mpiio_block *block,
                        struct mpiio_counters *done)
 {
+    struct mpiio_slot slot = mpiio_slots_get(&cache->slots, block->slot);
     struct mpiio_transfer transfer = {
-        .position = block * MPIIO_BLOCK_SIZE, .buffer = slot->data, .done = done};
+        .position = block->number * MPIIO_BLOCK_SIZE, .buffer = slot.data, .done = done};
     struct mpiio_range ranges[DRAIN_RANGES];
     struct mpiio_mask_run run = {0};
     size_t count = 0;
     int error = 0;
 
-    while (error == 0 && mpiio_slot_next_run(slot, run.end, MPIIO_BLOCK_SIZE, &run)) {
+    while (error == 0 && mpiio_slot_next_run(&slot, run.end, MPIIO_BLOCK_SIZE, &run)) {
         ranges[count++] = (struct mpiio_range){.start = (int64_t)run.start,
                                                .length = (int64_t)(run.end - run.start)};
         if (count == DRAIN_RANGES) {
-            error = put_all(file, &transfer, ranges, count);
+            error = put_all(cache->file, &transfer, ranges, count);
             count = 0;
         }
     }
-    return error != 0 ? error : put_all(file, &transfer, ranges, count);
+    if (error == 0)
+        error = put_all(cache->file, &transfer, ranges, count);
+    return error == -EAGAIN ? -EIO : error;
 }
 
 /* ms between the flushes that writers request while flushes fail. */
@@ -368,17 +371,6 @@ void mpiio_cache_resolve(struct mpiio_cache *cache, const int *errors)
 
 /* Storing alone. */
 
-/* Returns -EIO for -EAGAIN from the filesystem. Nothing is postponed here, but callers take
-   -EAGAIN for a postponed block, and do not report it. */
-static int store_block(struct mpiio_cache *cache, const struct mpiio_block *block,
-                       struct mpiio_counters *done)
-{
-    struct mpiio_slot slot = mpiio_slots_get(&cache->slots, block->slot);
-    int error = drain_block(cache->file, block->number, &slot, done);
-
-    return error == -EAGAIN ? -EIO : error;
-}
-
 /* Stores the frozen generation, which only this thread changes. Returns the first error. */
 static int drain_frozen(struct mpiio_cache *cache)
 {
@@ -388,7 +380,7 @@ static int drain_frozen(struct mpiio_cache *cache)
     for (size_t i = 0; i < cache->frozen->count; i++) {
         struct mpiio_block *block = cache->frozen->list[i];
 
-        block->error = store_block(cache, block, &done);
+        block->error = drain_block(cache, block, &done);
         MPIIO_PROBE(block_stored, block->number * MPIIO_BLOCK_SIZE, block->error);
         error = error == 0 ? block->error : error;
     }
