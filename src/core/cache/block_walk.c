@@ -27,6 +27,14 @@ void mpiio_block_walk(const struct mpiio_transfer *transfer, size_t bytes,
     mpiio_batches_flush(&portion.batches);
 }
 
+bool mpiio_block_walk_stop(const struct mpiio_block_walk *portion, struct mpiio_transfer *transfer,
+                           int error)
+{
+    transfer->bytes = (size_t)(portion->batches.part[0].memory - transfer->buffer);
+    transfer->error = error;
+    return false;
+}
+
 struct mpiio_mask_runs mpiio_block_walk_runs(const struct mpiio_batch_part *part)
 {
     return (struct mpiio_mask_runs){.start = (size_t)(part->displacement % MPIIO_BLOCK_SIZE),

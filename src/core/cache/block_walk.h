@@ -21,6 +21,11 @@ struct mpiio_block_walk {
 void mpiio_block_walk(const struct mpiio_transfer *transfer, size_t bytes,
                       bool (*visit)(struct mpiio_block_walk *portion), void *argument);
 
+/* Sets the transfer's bytes to the number of those before a block range, and its error. Returns
+   false. */
+bool mpiio_block_walk_stop(const struct mpiio_block_walk *portion, struct mpiio_transfer *transfer,
+                           int error);
+
 /* Returns the runs of a part within its block. */
 struct mpiio_mask_runs mpiio_block_walk_runs(const struct mpiio_batch_part *part);
 

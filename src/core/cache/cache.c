@@ -98,15 +98,9 @@ struct mpiio_writer *mpiio_writer_get(mpiio_writer_tree *tree, uint64_t id)
     return writer;
 }
 
-/* Returns the index of writer in the set, or the index at which to insert it. */
-static size_t place_of(const struct mpiio_writers *writers, const struct mpiio_writer *writer)
-{
-    return (size_t)VS_FIRST(i, 0, (int64_t)writers->count, writers->writer[i] >= writer);
-}
-
 void mpiio_writers_add(struct mpiio_writers *writers, struct mpiio_writer *writer)
 {
-    size_t place = place_of(writers, writer);
+    size_t place = (size_t)VS_FIRST(i, 0, (int64_t)writers->count, writers->writer[i] >= writer);
 
     if (place < writers->count && writers->writer[place] == writer)
         return;
@@ -246,6 +240,29 @@ void mpiio_cache_find(struct mpiio_cache *cache, int64_t number, struct mpiio_bl
     *frozen = mpiio_blocks_find(cache->frozen, number);
     *active = mpiio_blocks_find(cache->active, number);
     pthread_mutex_unlock(&cache->table);
+}
+
+bool mpiio_cache_access_both(struct mpiio_cache *cache, const struct mpiio_block_walk *portion,
+                             bool changes, void (*work)(void *argument))
+{
+    struct mpiio_slot_access access = {.portion = portion};
+    struct mpiio_block *blocks[2];
+    bool done = true;
+
+    pthread_rwlock_rdlock(&cache->gate);
+    mpiio_cache_find(cache, portion->block, &blocks[0], &blocks[1]);
+    for (int i = 0; i < 2; i++) {
+        if (blocks[i] == NULL)
+            continue;
+        if (changes)
+            pthread_rwlock_wrlock(&blocks[i]->lock);
+        else
+            pthread_rwlock_rdlock(&blocks[i]->lock);
+        done &= mpiio_cache_access(cache, &access, blocks[i], work);
+        pthread_rwlock_unlock(&blocks[i]->lock);
+    }
+    pthread_rwlock_unlock(&cache->gate);
+    return done;
 }
 
 int64_t mpiio_cache_end(struct mpiio_cache *cache)

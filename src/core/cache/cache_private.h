@@ -116,25 +116,30 @@ struct mpiio_cache {
     uint64_t waits, stored, failed; /* guarded by state */
 };
 
-/*
- * Calls work with a struct mpiio_copy, to copy a block range to or from the slot of block. The
- * kernel may refuse memory for the slot. The resulting SIGBUS must not end a process that has other
- * dirty data. Returns false then.
- */
-struct mpiio_copy {
+/* The access of a work function (below) to the bytes of a block range in a slot. */
+struct mpiio_slot_access {
     const struct mpiio_block_walk *portion;
     struct mpiio_slot slot;
+    bool found; /* for the work function */
 };
 
-static inline bool mpiio_cache_copy(const struct mpiio_cache *cache,
-                                    const struct mpiio_block_walk *portion,
-                                    const struct mpiio_block *block, void (*work)(void *argument))
+/*
+ * Calls work(access) for the slot of block, whose lock must be held. The kernel may refuse memory
+ * for the slot. The resulting SIGBUS must not end a process that has other dirty data. Returns
+ * false then.
+ */
+static inline bool mpiio_cache_access(const struct mpiio_cache *cache,
+                                      struct mpiio_slot_access *access,
+                                      const struct mpiio_block *block, void (*work)(void *argument))
 {
-    struct mpiio_copy copy = {.portion = portion,
-                              .slot = mpiio_slots_get(&cache->slots, block->slot)};
-
-    return mpiio_guard_call(work, &copy, cache->slots.base, cache->slots.size);
+    access->slot = mpiio_slots_get(&cache->slots, block->slot);
+    return mpiio_guard_call(work, access, cache->slots.base, cache->slots.size);
 }
+
+/* Does that for the frozen and then the active block of a range. Locks them: exclusively if work
+   changes the slots. */
+bool mpiio_cache_access_both(struct mpiio_cache *cache, const struct mpiio_block_walk *portion,
+                             bool changes, void (*work)(void *argument));
 
 /* Returns the memory of a block in bytes. Its lock must be held, or no thread may write to it. */
 int64_t mpiio_cache_memory(const struct mpiio_cache *cache, const struct mpiio_block *block);

@@ -52,10 +52,10 @@ static void overlay_runs(const struct mpiio_slot *slot, struct mpiio_mask_runs r
 
 static void overlay_work(void *argument)
 {
-    const struct mpiio_copy *copy = argument;
+    const struct mpiio_slot_access *access = argument;
 
-    for (int i = 0; i < copy->portion->batches.count; i++) {
-        struct mpiio_batch_part part = copy->portion->batches.part[i];
+    for (int i = 0; i < access->portion->batches.count; i++) {
+        struct mpiio_batch_part part = access->portion->batches.part[i];
         int64_t most = 1;
 
         if (part.stride >= part.length && part.stride < CHUNK)
@@ -64,7 +64,7 @@ static void overlay_work(void *argument)
             struct mpiio_mask_runs runs = mpiio_block_walk_runs(&part);
 
             runs.count = part.count < most ? (size_t)part.count : (size_t)most;
-            overlay_runs(&copy->slot, runs, part.memory);
+            overlay_runs(&access->slot, runs, part.memory);
             mpiio_batch_part_advance(&part, (int64_t)runs.count);
         }
     }
@@ -75,36 +75,12 @@ struct overlay {
     struct mpiio_transfer *transfer;
 };
 
-static bool overlay_block(const struct mpiio_block_walk *portion, struct mpiio_block *block)
-{
-    const struct overlay *overlay = portion->argument;
-    bool done;
-
-    if (block == NULL)
-        return true;
-    pthread_rwlock_rdlock(&block->lock);
-    done = mpiio_cache_copy(overlay->cache, portion, block, overlay_work);
-    pthread_rwlock_unlock(&block->lock);
-    return done;
-}
-
 static bool overlay_portion(struct mpiio_block_walk *portion)
 {
-    struct overlay *overlay = portion->argument;
-    struct mpiio_cache *cache = overlay->cache;
-    struct mpiio_block *frozen, *active;
-    bool done;
+    const struct overlay *overlay = portion->argument;
 
-    pthread_rwlock_rdlock(&cache->gate);
-    mpiio_cache_find(cache, portion->block, &frozen, &active);
-    done = overlay_block(portion, frozen) && overlay_block(portion, active);
-    pthread_rwlock_unlock(&cache->gate);
-    if (!done) {
-        overlay->transfer->bytes =
-            (size_t)(portion->batches.part[0].memory - overlay->transfer->buffer);
-        overlay->transfer->error = -ENOMEM;
-    }
-    return done;
+    return mpiio_cache_access_both(overlay->cache, portion, false, overlay_work) ||
+           mpiio_block_walk_stop(portion, overlay->transfer, -ENOMEM);
 }
 
 /* Zeroes a transfer's bytes that lie after the file's end. Returns their number. */

@@ -90,13 +90,6 @@ struct put {
     bool dirty, clean;
 };
 
-static bool stop_at(struct put *put, const struct mpiio_block_walk *portion, int error)
-{
-    put->transfer->bytes = (size_t)(portion->batches.part[0].memory - put->transfer->buffer);
-    put->transfer->error = error;
-    return false;
-}
-
 /* Returns a free block, or NULL. */
 static struct mpiio_block *take_free(struct mpiio_cache *cache)
 {
@@ -160,11 +153,11 @@ static struct mpiio_block *enter_gate(const struct put *put, int64_t number, int
 
 static void put_work(void *argument)
 {
-    const struct mpiio_copy *copy = argument;
-    const struct mpiio_slot *slot = &copy->slot;
+    const struct mpiio_slot_access *access = argument;
+    const struct mpiio_slot *slot = &access->slot;
 
-    for (int i = 0; i < copy->portion->batches.count; i++) {
-        const struct mpiio_batch_part *part = &copy->portion->batches.part[i];
+    for (int i = 0; i < access->portion->batches.count; i++) {
+        const struct mpiio_batch_part *part = &access->portion->batches.part[i];
         struct mpiio_mask_runs runs = mpiio_block_walk_runs(part);
 
         mpiio_slot_touch(slot, runs);
@@ -179,6 +172,7 @@ static bool put_in(struct put *put, const struct mpiio_block_walk *portion,
                    struct mpiio_block *block)
 {
     struct mpiio_cache *cache = put->cache;
+    struct mpiio_slot_access access = {.portion = portion};
     int64_t before = mpiio_cache_memory(cache, block), start, end;
     bool done;
 
@@ -186,13 +180,13 @@ static bool put_in(struct put *put, const struct mpiio_block_walk *portion,
     assert(mpiio_is_held_alone(&block->lock));
     mpiio_writers_add(&block->writers, put->writer);
     mpiio_batches_bounds(&portion->batches, &start, &end);
-    done = mpiio_cache_copy(cache, portion, block, put_work);
+    done = mpiio_cache_access(cache, &access, block, put_work);
     cache->memory += mpiio_cache_memory(cache, block) - before;
     pthread_rwlock_unlock(&block->lock);
     pthread_mutex_lock(&cache->state);
     cache->active_end = end > cache->active_end ? end : cache->active_end;
     pthread_mutex_unlock(&cache->state);
-    return done || stop_at(put, portion, -ENOMEM);
+    return done || mpiio_block_walk_stop(portion, put->transfer, -ENOMEM);
 }
 
 static bool put_portion(struct mpiio_block_walk *portion)
@@ -203,7 +197,7 @@ static bool put_portion(struct mpiio_block_walk *portion)
     bool done;
 
     if (block == NULL)
-        return stop_at(put, portion, error);
+        return mpiio_block_walk_stop(portion, put->transfer, error);
     done = put_in(put, portion, block);
     pthread_rwlock_unlock(&put->cache->gate);
     return done;
@@ -212,32 +206,17 @@ static bool put_portion(struct mpiio_block_walk *portion)
 /* Drops dirty bytes that have since been written through. */
 static void forget_work(void *argument)
 {
-    const struct mpiio_copy *copy = argument;
+    const struct mpiio_slot_access *access = argument;
+    const struct mpiio_batches *batches = &access->portion->batches;
 
-    for (int i = 0; i < copy->portion->batches.count; i++)
-        mpiio_mask_clear(copy->slot.mask, mpiio_block_walk_runs(&copy->portion->batches.part[i]));
-}
-
-static void forget_in(struct mpiio_block_walk *portion, struct mpiio_block *block)
-{
-    if (block != NULL) {
-        pthread_rwlock_wrlock(&block->lock);
-        /* If the mask has no memory yet, and gets none, its bits are clear. */
-        mpiio_cache_copy(portion->argument, portion, block, forget_work);
-        pthread_rwlock_unlock(&block->lock);
-    }
+    for (int i = 0; i < batches->count; i++)
+        mpiio_mask_clear(access->slot.mask, mpiio_block_walk_runs(&batches->part[i]));
 }
 
 static bool forget_portion(struct mpiio_block_walk *portion)
 {
-    struct mpiio_cache *cache = portion->argument;
-    struct mpiio_block *frozen, *active;
-
-    pthread_rwlock_rdlock(&cache->gate);
-    mpiio_cache_find(cache, portion->block, &frozen, &active);
-    forget_in(portion, frozen);
-    forget_in(portion, active);
-    pthread_rwlock_unlock(&cache->gate);
+    /* If a mask has no memory yet, and gets none, its bits are clear. */
+    mpiio_cache_access_both(portion->argument, portion, true, forget_work);
     return true;
 }
 
@@ -290,16 +269,10 @@ static void put_all(struct put *put)
 
 /* Values that were read and changed. */
 
-/* A search for bytes of a block range in a slot. */
-struct look {
-    const struct mpiio_block_walk *portion;
-    struct mpiio_slot slot;
-    bool found;
-};
-
+/* Searches a slot for bytes of a block range. */
 static void look_work(void *argument)
 {
-    struct look *look = argument;
+    struct mpiio_slot_access *look = argument;
 
     for (int i = 0; i < look->portion->batches.count; i++) {
         struct mpiio_batch_part part = look->portion->batches.part[i];
@@ -320,15 +293,14 @@ static void look_work(void *argument)
 static int is_dirty(const struct mpiio_cache *cache, const struct mpiio_block_walk *portion,
                     struct mpiio_block *block)
 {
-    struct look look = {.portion = portion};
+    struct mpiio_slot_access look = {.portion = portion};
     bool done;
 
     assert(mpiio_is_held_any(&cache->gate));
     if (block == NULL)
         return 0;
-    look.slot = mpiio_slots_get(&cache->slots, block->slot);
     pthread_rwlock_rdlock(&block->lock);
-    done = mpiio_guard_call(look_work, &look, cache->slots.base, cache->slots.size);
+    done = mpiio_cache_access(cache, &look, block, look_work);
     pthread_rwlock_unlock(&block->lock);
     return done ? look.found : -ENOMEM;
 }
