@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -38,41 +39,36 @@ static void put(struct reader *r, json_t *into, const char *key, json_t *value)
         vs_fail_memory(r->words.error, &r->words.text);
 }
 
-static void put_place(struct reader *r, const char *at, const char *pointer)
+/* Records that the value at a pointer below the form (a printf format) begins at the next word. */
+__attribute__((format(printf, 2, 3))) static void put_place(struct reader *r, const char *format,
+                                                            ...)
 {
-    put(r, r->places, pointer, json_integer(at - r->words.text.bytes));
-}
+    char pointer[64];
+    va_list arguments;
 
-/*
- * Reads an integer as JSON: a number, or a string if it is an expression. pointer is its place
- * below the form.
- */
-static json_t *integer(struct reader *r, const char *pointer)
-{
+    va_start(arguments, format);
+    vsnprintf(pointer, sizeof(pointer), format, arguments);
+    va_end(arguments);
     vs_words_peek(&r->words);
-    put_place(r, r->words.at, pointer);
-    return vs_words_integer(&r->words);
+    put(r, r->places, pointer, json_integer(r->words.at - r->words.text.bytes));
 }
 
 /* Reads an integer into the form's member key. */
 static void member(struct reader *r, const char *key)
 {
-    char pointer[32];
-    snprintf(pointer, sizeof(pointer), "/%s", key);
-    put(r, r->form, key, integer(r, pointer));
+    put_place(r, "/%s", key);
+    put(r, r->form, key, vs_words_integer(&r->words));
 }
 
 /* Reads integers that are separated by x or commas. */
 static json_t *integers(struct reader *r, const char *key)
 {
     json_t *list = json_array();
-    char pointer[64];
-    vs_words_peek(&r->words);
-    snprintf(pointer, sizeof(pointer), "/%s", key);
-    put_place(r, r->words.at, pointer);
+
+    put_place(r, "/%s", key);
     do {
-        snprintf(pointer, sizeof(pointer), "/%s/%zu", key, json_array_size(list));
-        put(r, list, NULL, integer(r, pointer));
+        put_place(r, "/%s/%zu", key, json_array_size(list));
+        put(r, list, NULL, vs_words_integer(&r->words));
     } while (vs_words_accept(&r->words, 'x') || vs_words_accept(&r->words, ','));
     return list;
 }
@@ -190,7 +186,7 @@ static json_t *read_grid(struct reader *r)
 
 static json_t *read_order(struct reader *r)
 {
-    put_place(r, r->words.at, "/order");
+    put_place(r, "/order");
     return order_word(r);
 }
 
@@ -257,24 +253,19 @@ static void read_subarray(struct reader *r)
 static bool read_distribution(struct reader *r, json_t *distribs, json_t *dargs)
 {
     static const char *const names[] = {"block", "cyclic", "none"};
-    char pointer[32];
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-        const char *start;
 
-        vs_words_peek(&r->words);
-        snprintf(pointer, sizeof(pointer), "/distribs/%zu", json_array_size(distribs));
-        start = r->words.at;
+    put_place(r, "/distribs/%zu", json_array_size(distribs));
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         if (!vs_words_accept_word(&r->words, names[i]))
             continue;
-        put_place(r, start, pointer);
         put(r, distribs, NULL, json_string(names[i]));
         r->distributed += i < 2;
-        snprintf(pointer, sizeof(pointer), "/dargs/%zu", json_array_size(dargs));
         if (i == 2 || !vs_words_accept(&r->words, '(')) {
             put(r, dargs, NULL, json_null());
             return true;
         }
-        put(r, dargs, NULL, integer(r, pointer));
+        put_place(r, "/dargs/%zu", json_array_size(dargs));
+        put(r, dargs, NULL, vs_words_integer(&r->words));
         if (!vs_words_accept(&r->words, ')'))
             vs_words_expected(&r->words, "')'");
         return true;
@@ -289,9 +280,8 @@ static void read_darray(struct reader *r)
 
     list_member(r, "gsizes");
     put(r, r->form, "psizes", json_null()); /* keeps the order of the keys; set by settle_grid */
-    vs_words_peek(&r->words);
-    put_place(r, r->words.at, "/distribs");
-    put_place(r, r->words.at, "/dargs");
+    put_place(r, "/distribs");
+    put_place(r, "/dargs");
     while (read_distribution(r, distribs, dargs))
         wanted = vs_words_accept(&r->words, ',');
     if (wanted)
@@ -335,7 +325,6 @@ static void read_form(struct reader *r)
     };
     vs_words_peek(&r->words);
     r->form_at = r->words.at;
-    put_place(r, r->words.at, "");
     for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
         if (vs_words_accept_word(&r->words, forms[i].name)) {
             put(r, r->form, "type", json_string(forms[i].name));
