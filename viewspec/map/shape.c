@@ -96,6 +96,7 @@ const struct vs_shape *vs_shape_loop(struct vs_shapes *shapes, int64_t count, in
 
     if (child == NULL || count == 1)
         return child;
+    stride = stride < 0 ? -stride : stride;
     draft = (struct vs_shape){
         .kind = VS_SHAPE_LOOP,
         .disjoint = child->disjoint && child->span <= stride,
@@ -106,19 +107,6 @@ const struct vs_shape *vs_shape_loop(struct vs_shapes *shapes, int64_t count, in
         .child = child,
     };
     return shapes_intern(shapes, &draft);
-}
-
-/* A set has no order: a loop of negative stride equals one of positive stride. */
-static const struct vs_shape *loop_upwards(struct vs_shapes *shapes, int64_t count, int64_t stride,
-                                           const struct vs_shape *child)
-{
-    return vs_shape_loop(shapes, count, stride < 0 ? -stride : stride, child);
-}
-
-/* Returns the lowest beginning of data that starts at start, count times stride apart. */
-static int64_t loop_lowest(int64_t start, int64_t count, int64_t stride)
-{
-    return stride < 0 ? start + (count - 1) * stride : start;
 }
 
 static const struct vs_shape *shape_of(struct vs_shapes *shapes, const struct vs_node *node);
@@ -132,8 +120,8 @@ static bool fill_blocks(struct vs_shapes *shapes, const struct vs_node *node,
         int64_t length = node->before[i + 1] - node->before[i];
         int64_t start = node->base + node->displacements[i] + node->child->lo - node->lo;
 
-        parts[i].offset = loop_lowest(start, length, node->stride);
-        parts[i].shape = loop_upwards(shapes, length, node->stride, child);
+        parts[i].offset = start + vs_min((length - 1) * node->stride, 0);
+        parts[i].shape = vs_shape_loop(shapes, length, node->stride, child);
         if (!parts[i].shape)
             return false;
     }
@@ -200,7 +188,7 @@ static const struct vs_shape *shape_of(struct vs_shapes *shapes, const struct vs
         return shapes_intern(shapes, &draft);
     }
     if (node->kind == VS_LOOP)
-        return loop_upwards(shapes, node->count, node->stride, shape_of(shapes, node->child));
+        return vs_shape_loop(shapes, node->count, node->stride, shape_of(shapes, node->child));
     return known_list(shapes, node);
 }
 
@@ -212,16 +200,10 @@ const struct vs_shape *vs_shape_of_node(struct vs_shapes *shapes, const struct v
     return shape;
 }
 
-static int64_t below_list(const struct vs_shape *shape, int64_t offset)
-{
-    const struct vs_shape_part *part =
-        &shape->parts[VS_FIRST(i, 1, shape->count, shape->parts[i].offset >= offset) - 1];
-
-    return part->before + vs_shape_below(part->shape, offset - part->offset);
-}
-
 int64_t vs_shape_below(const struct vs_shape *shape, int64_t offset)
 {
+    const struct vs_shape_part *part;
+
     if (offset <= 0)
         return 0;
     if (offset >= shape->span)
@@ -231,28 +213,24 @@ int64_t vs_shape_below(const struct vs_shape *shape, int64_t offset)
         return offset / shape->stride * shape->child->size +
                vs_shape_below(shape->child, offset % shape->stride);
     case VS_SHAPE_LIST:
-        return below_list(shape, offset);
+        part = &shape->parts[VS_FIRST(i, 1, shape->count, shape->parts[i].offset >= offset) - 1];
+        return part->before + vs_shape_below(part->shape, offset - part->offset);
     default:
         return offset;
     }
 }
 
-static int64_t place_in_list(const struct vs_shape *shape, int64_t number)
-{
-    const struct vs_shape_part *part =
-        &shape->parts[VS_FIRST(i, 1, shape->count, shape->parts[i].before > number) - 1];
-
-    return part->offset + vs_shape_place(part->shape, number - part->before);
-}
-
 int64_t vs_shape_place(const struct vs_shape *shape, int64_t number)
 {
+    const struct vs_shape_part *part;
+
     switch (shape->kind) {
     case VS_SHAPE_LOOP:
         return number / shape->child->size * shape->stride +
                vs_shape_place(shape->child, number % shape->child->size);
     case VS_SHAPE_LIST:
-        return place_in_list(shape, number);
+        part = &shape->parts[VS_FIRST(i, 1, shape->count, shape->parts[i].before > number) - 1];
+        return part->offset + vs_shape_place(part->shape, number - part->before);
     default:
         return number;
     }
@@ -275,15 +253,13 @@ int64_t vs_item_span(const struct vs_item *item)
 
 int64_t vs_item_below(const struct vs_item *item, int64_t place)
 {
-    const struct vs_shape *shape = item->shape;
-    int64_t offset = place - item->origin;
+    struct vs_shape shape = *item->shape;
 
-    if (!vs_item_is_loop(item) || offset <= 0)
-        return vs_shape_below(shape, offset);
-    if (offset >= vs_item_span(item))
-        return item->count * shape->child->size;
-    return offset / shape->stride * shape->child->size +
-           vs_shape_below(shape->child, offset % shape->stride);
+    if (vs_item_is_loop(item)) {
+        shape.span = vs_item_span(item);
+        shape.size = item->count * shape.child->size;
+    }
+    return vs_shape_below(&shape, place - item->origin);
 }
 
 struct vs_item vs_item_of(const struct vs_shape *shape, int64_t origin,

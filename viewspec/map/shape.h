@@ -57,7 +57,8 @@ struct vs_shapes {
  */
 const struct vs_shape *vs_shape_of_node(struct vs_shapes *shapes, const struct vs_node *node);
 
-/* Returns a loop of child, count >= 1 times, stride >= 0 apart. NULL: out of memory. */
+/* Returns a loop of child, count >= 1 times, stride apart; its sign does not matter, because a set
+   has no order. NULL: out of memory. */
 const struct vs_shape *vs_shape_loop(struct vs_shapes *shapes, int64_t count, int64_t stride,
                                      const struct vs_shape *child);
 
