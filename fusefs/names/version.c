@@ -28,12 +28,11 @@ static bool same_time(struct timespec a, struct timespec b)
     return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
-struct fs_version fs_version_of(const struct stat *st, struct timespec before, uint64_t changes)
+struct fs_version fs_version_of(const struct stat *st, struct timespec before)
 {
     return (struct fs_version){.size = st->st_size,
                                .mtime = st->st_mtim,
                                .ctime = st->st_ctim,
-                               .changes = changes,
                                .settled =
                                    is_older(st->st_mtim, before) && is_older(st->st_ctim, before)};
 }

@@ -24,10 +24,10 @@ struct fs_version {
 
 /*
  * Returns the version of a file that had the attributes st some time after `before`
- * (CLOCK_REALTIME) and after `changes` was sampled. The version is settled if its times are old
- * enough. Thread-safe.
+ * (CLOCK_REALTIME), with changes set to 0. The version is settled if its times are old enough.
+ * Thread-safe.
  */
-struct fs_version fs_version_of(const struct stat *st, struct timespec before, uint64_t changes);
+struct fs_version fs_version_of(const struct stat *st, struct timespec before);
 
 /* Returns true if both are settled and equal. */
 bool fs_version_same(const struct fs_version *a, const struct fs_version *b);

@@ -43,7 +43,7 @@ static void sample(struct fs_members_version *self, struct mpiio_store *store)
     st.st_mtim = times[0];
     st.st_ctim = times[1];
     st.st_size = (off_t)self->digest; /* distinguishes versions as a size would */
-    self->version = fs_version_of(&st, before, 0);
+    self->version = fs_version_of(&st, before);
     self->settled = false;
     self->unproved = true;
     self->samples++;

@@ -164,7 +164,7 @@ int fs_settling_sample(struct fs_settling *self, struct fs_version *version, boo
     error = mpiio_store_stat(self->store, &st);
     if (error != 0)
         return error;
-    *version = fs_version_of(&st, before, 0);
+    *version = fs_version_of(&st, before);
     version->settled =
         fs_flusher_rests(self->flusher, &epochs) && fs_settling_await(self, version, waits);
     return 0;

@@ -16,7 +16,7 @@ static struct fs_version sample(time_t second, long ns, int64_t ms)
     struct timespec before = {.tv_sec = second + (time_t)(ms / 1000 + now / (1000 * MS)),
                               .tv_nsec = (long)(now % (1000 * MS))};
 
-    return fs_version_of(&st, before, 0);
+    return fs_version_of(&st, before);
 }
 
 TEST(settles)
@@ -65,6 +65,6 @@ TEST(both_times_count)
     struct stat st = {.st_mtim = {.tv_sec = 1000, .tv_nsec = 1},
                       .st_ctim = {.tv_sec = 2000, .tv_nsec = 1}};
 
-    assert_false(fs_version_of(&st, (struct timespec){.tv_sec = 2000, .tv_nsec = 2}, 0).settled);
-    assert_true(fs_version_of(&st, (struct timespec){.tv_sec = 2001}, 0).settled);
+    assert_false(fs_version_of(&st, (struct timespec){.tv_sec = 2000, .tv_nsec = 2}).settled);
+    assert_true(fs_version_of(&st, (struct timespec){.tv_sec = 2001}).settled);
 }
