@@ -65,12 +65,6 @@ struct fs_handle_ops {
                      off_t length);
 
     /*
-     * Handles O_TRUNC, just after the open. May set *reported to the size to report to the kernel.
-     * NULL: truncation has no effect.
-     */
-    int (*truncate)(struct fs_session *session, struct fs_handle *handle, off_t *reported);
-
-    /*
      * Returns 1 if it has arranged that waiter->done is called, now or later. NULL: nothing to do.
      */
     int (*fsync)(struct fs_session *session, struct fs_waiter *waiter);
@@ -106,14 +100,15 @@ ssize_t fs_slice_write_at(struct fs_write *write);
 /*
  * truncate.c: truncation by requests, and the filling of gaps with zeros: src/DESIGN.md,
  * "Truncation of slices". Offsets count in the slice's data, without a NumPy header, except for a
- * file's size. Functions return 0 or a negative errno and are thread-safe.
+ * file's size. Functions return nothing, 0 or a negative errno, and are thread-safe.
  */
 
 /*
  * Truncates the slice of a handle that has just been opened with O_TRUNC. Sets *reported if another
- * size than the slice's must be reported to the kernel.
+ * size than the slice's must be reported to the kernel. The operations of the handle are
+ * fs_slice_ops; for other kinds of files, O_TRUNC has no effect.
  */
-int fs_truncate_opened(struct fs_session *session, struct fs_handle *handle, off_t *reported);
+void fs_truncate_opened(struct fs_session *session, struct fs_handle *handle, off_t *reported);
 
 /*
  * Implements ftruncate(2) of a slice that is open by the handle. size includes the header. reported

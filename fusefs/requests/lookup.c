@@ -331,7 +331,7 @@ static int set_size(fuse_req_t request, struct fs_node node, int64_t size,
                     const struct fuse_file_info *info, off_t *reported)
 {
     struct fs_session *session = fs_session_of(request);
-    struct fs_handle *opened = NULL;
+    struct fs_handle *opened;
     struct fs_slice *slice;
     int error;
 
@@ -346,12 +346,11 @@ static int set_size(fuse_req_t request, struct fs_node node, int64_t size,
         error = -EROFS;
     else if (info != NULL)
         error = fs_truncate_to(session, fs_handle_of(info), size, reported);
-    else if (size == 0)
-        opened = fs_handle_truncates(&session->slices, slice, fuse_req_ctx(request)->pid);
-    if (error == 0 && opened != NULL && opened->ops->truncate != NULL)
-        error = opened->ops->truncate(session, opened, reported);
-    else if (error == 0 && opened == NULL && info == NULL) /* truncate(2) */
-        error = fs_put_size(session, slice, size);
+    else if (size != 0 || (opened = fs_handle_truncates(&session->slices, slice,
+                                                        fuse_req_ctx(request)->pid)) == NULL)
+        error = fs_put_size(session, slice, size); /* truncate(2) */
+    else if (opened->ops == &fs_slice_ops)
+        fs_truncate_opened(session, opened, reported);
     fs_slices_put(&session->slices, slice);
     return error;
 }

@@ -490,7 +490,6 @@ const struct fs_handle_ops fs_slice_ops = {
     .write = fs_slice_write_at,
     .lseek = slice_lseek,
     .fallocate = slice_fallocate,
-    .truncate = fs_truncate_opened,
     .fsync = fs_flush_first,
     .flush = fs_handle_error,
 };

@@ -104,12 +104,12 @@ static bool cuts_held(struct fs_session *session, struct fs_slice *slice)
            fs_slices_counts(&session->slices, slice).handles == 1;
 }
 
-int fs_truncate_opened(struct fs_session *session, struct fs_handle *handle, off_t *reported)
+void fs_truncate_opened(struct fs_session *session, struct fs_handle *handle, off_t *reported)
 {
     struct fs_slice *slice = handle->slice;
 
     if (!handle->writes)
-        return 0;
+        return;
     if (session->mode != FS_MODE_UNIQUE) {
         fs_cut_start(&session->slices, handle);
         /* Otherwise the program could map pages that were filled before, beyond the next gap. */
@@ -120,7 +120,6 @@ int fs_truncate_opened(struct fs_session *session, struct fs_handle *handle, off
         fs_slices_renumber(&session->slices);
         *reported = 0;
     }
-    return 0;
 }
 
 /* Returns true if the slice is cut, and its size is given by the mark. */
