@@ -7,6 +7,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/probe.h"
+#include "core/base/thread.h"
 #include "fusefs/session.h"
 
 /* The number of times that a drop is repeated because of reads during it. */
@@ -27,7 +28,7 @@ int fs_drop_pages(struct fs_session *session, const struct fs_drop *drop)
     struct fs_stale_range range = {.start = drop->offset,
                                    .end = drop->length == 0 ? INT64_MAX
                                                             : drop->offset + (int64_t)drop->length};
-    uint64_t inode = fs_slices_inode_open(&session->slices, drop->slice);
+    uint64_t inode = MPIIO_LOCKED(&session->slices.lock, drop->slice->inode_open);
     int error, tries = 0;
 
     assert(drop->offset >= 0);

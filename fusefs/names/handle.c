@@ -54,31 +54,6 @@ static void remember_opener(struct fs_slices *slices, struct fs_handle *handle, 
     *link = handle;
 }
 
-/* Adds a slice to the open slices of its view. Lock held. */
-static void begin_open(struct fs_slices *slices, struct fs_slice *slice)
-{
-    struct fs_open *open = fs_slices_open(slices, slice);
-
-    assert(mpiio_is_held(&slices->lock));
-    slice->prev_open = NULL;
-    slice->next_open = open->first;
-    if (open->first != NULL)
-        open->first->prev_open = slice;
-    open->first = slice;
-}
-
-/* Removes a slice from the open slices of its view. Lock held. */
-static void end_open(struct fs_slices *slices, struct fs_slice *slice)
-{
-    struct fs_open *open = fs_slices_open(slices, slice);
-
-    assert(slice->counts.handles == 0);
-    assert(mpiio_is_held(&slices->lock));
-    *(slice->prev_open != NULL ? &slice->prev_open->next_open : &open->first) = slice->next_open;
-    if (slice->next_open != NULL)
-        slice->next_open->prev_open = slice->prev_open;
-}
-
 /* Adds a handle to its slice's counts (by is 1), or removes it (by is -1). Lock held. */
 static void count(const struct fs_handle *handle, unsigned by)
 {
@@ -96,12 +71,12 @@ static void count(const struct fs_handle *handle, unsigned by)
     assert(handle->slice->granted + counts->ungranted <= counts->handles);
 }
 
-/* Removes a handle from its slice's counts, if it has joined. Lock held. */
-static void leave_slice(struct fs_slices *slices, struct fs_slice *slice, struct fs_handle *handle)
+/* Removes a handle, which has joined, from its slice's counts. Lock held. */
+static void leave_slice(struct fs_slices *slices, struct fs_handle *handle)
 {
+    struct fs_slice *slice = handle->slice;
+
     assert(mpiio_is_held(&slices->lock));
-    if (!handle->joined)
-        return;
     fs_cut_left(handle);
     handle->joined = false;
     if (handle->opener != 0)
@@ -110,7 +85,7 @@ static void leave_slice(struct fs_slices *slices, struct fs_slice *slice, struct
     if (handle->reads && slice->counts.readers == 0)
         fs_slices_open(slices, slice)->read--;
     if (slice->counts.handles == 0)
-        end_open(slices, slice);
+        LIST_REMOVE(slice, open);
 }
 
 bool fs_handle_leave(struct fs_slices *slices, struct fs_handle *handle)
@@ -118,7 +93,8 @@ bool fs_handle_leave(struct fs_slices *slices, struct fs_handle *handle)
     bool last;
 
     pthread_mutex_lock(&slices->lock);
-    leave_slice(slices, handle->slice, handle);
+    if (handle->joined)
+        leave_slice(slices, handle);
     last = handle->writes && handle->slice->counts.writers == 0;
     pthread_cond_broadcast(&slices->opened);
     pthread_mutex_unlock(&slices->lock);
@@ -148,7 +124,7 @@ int fs_handle_join(struct fs_slices *slices, struct fs_handle *handle, fuse_ino_
         error = -ESTALE;
     } else {
         if (slice->counts.handles == 0)
-            begin_open(slices, slice);
+            LIST_INSERT_HEAD(&fs_slices_open(slices, slice)->slices, slice, open);
         if (handle->reads && slice->counts.readers == 0)
             fs_slices_open(slices, slice)->read++;
         count(handle, 1);

@@ -163,11 +163,6 @@ struct fs_counts fs_slices_counts(struct fs_slices *slices, const struct fs_slic
     return MPIIO_LOCKED(&slices->lock, slice->counts);
 }
 
-uint64_t fs_slices_inode_open(struct fs_slices *slices, const struct fs_slice *slice)
-{
-    return MPIIO_LOCKED(&slices->lock, slice->inode_open);
-}
-
 struct fs_open *fs_slices_open(struct fs_slices *slices, const struct fs_slice *slice)
 {
     return &slices->open[fs_tree_node(slices->tree, slice->data).view];
@@ -199,13 +194,13 @@ struct fs_slice *fs_slices_related(struct fs_slices *slices, struct fs_slice *sl
 
     assert(mpiio_is_held(&slices->lock));
     if (last == NULL)
-        next = open == own && apart ? slice : open->first;
+        next = open == own && apart ? slice : LIST_FIRST(&open->slices);
     else if (open != own || !apart)
-        next = last->next_open;
+        next = LIST_NEXT(last, open);
     else if (last == slice)
         next = open_twin(slices, slice);
     while (next == NULL && ++open <= slices->open + slices->tree->views)
-        next = open == own && apart ? slice : open->first;
+        next = open == own && apart ? slice : LIST_FIRST(&open->slices);
     if (next == slice &&
         slice->counts.handles == 0) /* only its twin is open, or no slice of its rank */
         return fs_slices_related(slices, slice, apart, slice);
@@ -229,8 +224,8 @@ int fs_slices_written(struct fs_slices *slices, struct fs_slice_list *list)
     *list = (struct fs_slice_list){0};
     pthread_mutex_lock(&slices->lock);
     for (size_t view = 0; view <= slices->tree->views; view++)
-        for (struct fs_slice *slice = slices->open[view].first; slice != NULL && added;
-             slice = slice->next_open)
+        for (struct fs_slice *slice = LIST_FIRST(&slices->open[view].slices);
+             slice != NULL && added; slice = LIST_NEXT(slice, open))
             if (slice->counts.writers > 0)
                 added = fs_slice_list_add(list, slice);
     pthread_mutex_unlock(&slices->lock);

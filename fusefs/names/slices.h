@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 #include <sys/types.h>
 
 #include "core/base/lru.h"
@@ -88,11 +89,11 @@ struct fs_slice {
     struct fs_counts counts; /* lock: the table's */
 
     /*
-     * While it is open: the inode number by which it is open (fs_slices_number), and its neighbors
-     * in the list of open slices of its view. Lock: the table's.
+     * The inode number by which it is or was last open (fs_slices_number). While it is open: its
+     * neighbors in the list of open slices of its view. Lock: the table's.
      */
     uint64_t inode_open;
-    struct fs_slice *next_open, *prev_open;
+    LIST_ENTRY(fs_slice) open;
 
     /* The kernel's reads while it is written (fusefs/kernel/drop.h). */
     struct fs_stale stale;
@@ -117,7 +118,7 @@ enum { FS_UNPAGED, FS_PAGED };
 
 /* The open slices of a view, and the number of them that are open for reading. */
 struct fs_open {
-    struct fs_slice *first;
+    LIST_HEAD(, fs_slice) slices;
     size_t read;
 };
 
@@ -200,9 +201,6 @@ struct fs_open *fs_slices_open(struct fs_slices *slices, const struct fs_slice *
 
 /* Returns the counts of the slice's open handles. Takes the lock. */
 struct fs_counts fs_slices_counts(struct fs_slices *slices, const struct fs_slice *slice);
-
-/* Returns the inode number by which the slice is open, or was last open. */
-uint64_t fs_slices_inode_open(struct fs_slices *slices, const struct fs_slice *slice);
 
 /* Returns true if slice->filled equals *version. fs_slices_set_filled sets it. */
 bool fs_slices_is_filled(struct fs_slices *slices, const struct fs_slice *slice,
