@@ -121,39 +121,36 @@ bool fs_cut_takes_part(struct fs_slices *slices, const struct fs_handle *handle)
     return MPIIO_LOCKED(&slices->lock, takes_part(handle) && handle->slice->cut.unseen == 0);
 }
 
-/* Retries with the new mark if a cut starts or ends meanwhile. */
-int fs_cut_reach(struct fs_cut *cut, int64_t start, int64_t end, fs_cut_fill *fill, void *data)
+/*
+ * Fills the gap from the mark to start, and moves the mark to end: forward, or with back also
+ * backward. Retries with the new mark if a cut starts or ends meanwhile.
+ */
+static int move_mark(struct fs_cut *cut, int64_t start, int64_t end, bool back, fs_cut_fill *fill,
+                     void *data)
 {
     int64_t mark;
     int error = 0;
 
     assert(start <= end);
-    if (end <= fs_cut_mark(cut))
-        return 0;
     pthread_mutex_lock(&cut->lock);
     do {
         mark = fs_cut_mark(cut);
         if (mark < start && fill != NULL)
             error = fill(data, mark, start);
-    } while (error == 0 && mark < end && !atomic_compare_exchange_strong(&cut->mark, &mark, end));
+    } while (error == 0 && (back ? mark != FS_UNCUT : mark < end) &&
+             !atomic_compare_exchange_strong(&cut->mark, &mark, end));
     pthread_mutex_unlock(&cut->lock);
     return error;
 }
 
+int fs_cut_reach(struct fs_cut *cut, int64_t start, int64_t end, fs_cut_fill *fill, void *data)
+{
+    return end > fs_cut_mark(cut) ? move_mark(cut, start, end, false, fill, data) : 0;
+}
+
 int fs_cut_resize(struct fs_cut *cut, int64_t size, fs_cut_fill *fill, void *data)
 {
-    int64_t mark;
-    int error = 0;
-
-    pthread_mutex_lock(&cut->lock);
-    do {
-        mark = fs_cut_mark(cut);
-        if (mark < size)
-            error = fill(data, mark, size);
-    } while (error == 0 && mark != FS_UNCUT &&
-             !atomic_compare_exchange_strong(&cut->mark, &mark, size));
-    pthread_mutex_unlock(&cut->lock);
-    return error;
+    return move_mark(cut, size, size, true, fill, data);
 }
 
 /*
