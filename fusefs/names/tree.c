@@ -36,23 +36,10 @@ static const char ordered_name[] = "ordered";
 /* The kinds of nodes with ORDERED_BIT, by the number's kind bits. */
 static const enum fs_kind ordered_kinds[] = {FS_SLICE, FS_SELF, FS_ORDERED, FS_NONE};
 
-struct fixed_entry {
-    const char *name;
-    enum fs_kind kind;
-};
-
-static const struct fixed_entry control_entries[] = {
-    {"spec.json", FS_SPEC},
-    {"stats.json", FS_STATS},
-    {"file", FS_FILE},
-};
-#define CONTROL_ENTRIES ((int64_t)(sizeof(control_entries) / sizeof(*control_entries)))
-
-/* Returns the number of entries. An assembled file has no "file", which is the last entry. */
-static int64_t control_entry_count(const struct fs_tree *tree)
-{
-    return CONTROL_ENTRIES - tree->whole;
-}
+/* The entries of .mpiio, whose kinds are FS_SPEC and the next ones. An assembled file lacks the
+   last. */
+static const char *const control_names[] = {"spec.json", "stats.json", "file"};
+#define CONTROL_NAMES ((int64_t)(sizeof(control_names) / sizeof(*control_names)))
 
 bool fs_tree_is_whole(const struct fs_tree *tree, struct fs_node node)
 {
@@ -356,10 +343,10 @@ static bool fixed_entry(const struct fs_tree *tree, struct fs_node folder, int64
 {
     *node = folder;
     if (folder.kind == FS_CONTROL) {
-        if (*index >= control_entry_count(tree))
+        if (*index >= CONTROL_NAMES - tree->whole)
             return false;
-        node->kind = control_entries[*index].kind;
-        strcpy(name, control_entries[*index].name);
+        node->kind = (enum fs_kind)(FS_SPEC + *index);
+        strcpy(name, control_names[*index]);
         return true;
     }
     if (folder.kind == FS_ROOT && (*index)-- == 0) {
