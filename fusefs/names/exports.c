@@ -76,7 +76,7 @@ static int check_formats(const struct fs_exports *exports, unsigned wanted,
     for (int format = FS_NETCDF; format <= FS_ZARR; format++) {
         bool any = !(wanted & 1u << format);
 
-        for (size_t view = 0; view < exports->views && !any; view++)
+        for (size_t view = 0; view < exports->tree->views && !any; view++)
             any = exports->formats[view] & 1u << format;
         if (!any)
             return refuse((enum fs_format)format, &reasons[format], why);
@@ -87,12 +87,12 @@ static int check_formats(const struct fs_exports *exports, unsigned wanted,
 /* Makes the store of the views that have an array. */
 static int add_zarr(struct fs_exports *exports, struct vs_error *why)
 {
-    const struct vs_global **globals = calloc(exports->views, sizeof(*globals));
+    const struct vs_global **globals = calloc(exports->tree->views, sizeof(*globals));
     struct vs_error reason = {0};
     size_t count = 0;
     int error;
 
-    for (size_t view = 0; globals != NULL && view < exports->views; view++)
+    for (size_t view = 0; globals != NULL && view < exports->tree->views; view++)
         if (exports->globals[view] != NULL)
             globals[count++] = exports->globals[view];
     error = globals != NULL
@@ -110,10 +110,8 @@ int fs_exports_init(struct fs_exports *exports, const struct fs_tree *tree,
     int64_t size;
     int error = 0;
 
-    *exports = (struct fs_exports){.store = store,
-                                   .views = views,
-                                   .width = tree->width,
-                                   .all = tree->end - tree->first == tree->ranks,
+    *exports = (struct fs_exports){.tree = tree,
+                                   .store = store,
                                    .globals = calloc(views, sizeof(struct vs_global *)),
                                    .formats = calloc(views, sizeof(unsigned)),
                                    .whole = calloc(views, sizeof(*exports->whole))};
@@ -136,7 +134,7 @@ int fs_exports_init(struct fs_exports *exports, const struct fs_tree *tree,
 void fs_exports_free(struct fs_exports *exports)
 {
     vs_zarr_free(exports->zarr);
-    for (size_t view = 0; exports->globals != NULL && view < exports->views; view++)
+    for (size_t view = 0; exports->globals != NULL && view < exports->tree->views; view++)
         vs_global_free(exports->globals[view]);
     free(exports->globals);
     free(exports->formats);
@@ -150,17 +148,18 @@ bool fs_exports_has(const struct fs_exports *exports, size_t view, enum fs_forma
         return false;
     if (format == FS_ZARR)
         return exports->zarr != NULL && (int64_t)view < vs_zarr_nodes(exports->zarr);
-    return view < exports->views && exports->formats[view] & 1u << format;
+    return view < exports->tree->views && exports->formats[view] & 1u << format;
 }
 
 /* Returns true if a view has a file for all ranks. One that refers to their files needs them all.
  */
 static bool has_whole(const struct fs_exports *exports, size_t view, enum fs_format format)
 {
+    const struct fs_tree *tree = exports->tree;
     int64_t most = formats[format]->most;
 
     return fs_exports_has(exports, view, format) &&
-           (most == 0 || (exports->all && vs_global_ranks(exports->globals[view]) <= most));
+           (most == 0 || (tree->end - tree->first == tree->ranks && tree->ranks <= most));
 }
 
 static struct fs_node node_of(const struct vs_zarr_entry *entry, size_t node)
@@ -251,8 +250,8 @@ int fs_exports_make(const struct fs_exports *exports, struct fs_node node, struc
     if (node.format == FS_ZARR)
         error = vs_zarr_file(exports->zarr, (int64_t)node.view, node.rank, size, file, &why);
     else if (node.rank < 0)
-        error = formats[node.format]->all(exports->globals[node.view], size, exports->width, file,
-                                          &why);
+        error = formats[node.format]->all(exports->globals[node.view], size, exports->tree->width,
+                                          file, &why);
     else
         error =
             formats[node.format]->rank(exports->globals[node.view], node.rank, size, file, &why);

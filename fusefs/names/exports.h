@@ -16,10 +16,8 @@
  * NULL for exports then find nothing.
  */
 struct fs_exports {
-    struct mpiio_store *store; /* borrowed */
-    size_t views;
-    int width;                  /* digits of the largest rank */
-    bool all;                   /* the mount shows all ranks */
+    const struct fs_tree *tree; /* borrowed */
+    struct mpiio_store *store;  /* borrowed */
     struct vs_global **globals; /* by view; NULL: the view has no array */
     unsigned *formats;          /* by view: bits of its formats */
     _Atomic int64_t *whole; /* by view: length of the file that refers to all ranks' files, which
