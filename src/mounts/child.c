@@ -137,9 +137,9 @@ static bool is_ready(int fd, long long end)
     return got > 0;
 }
 
-bool mounts_child_ends_within(const struct mounts_child *child, int ms)
+bool mounts_process_ends_within(int process, int ms)
 {
-    return is_ready(child->process, mounts_now() + ms);
+    return is_ready(process, mounts_now() + ms);
 }
 
 int mounts_child_exec(void *data, int out)

@@ -49,8 +49,8 @@ void mounts_child_abandon(struct mounts_child *child);
  */
 void mounts_child_reap(void);
 
-/* Returns true once the child has exited. Waits for ms at most. */
-bool mounts_child_ends_within(const struct mounts_child *child, int ms);
+/* Returns true once the process of that pidfd has exited. Waits for ms at most. */
+bool mounts_process_ends_within(int process, int ms);
 
 /*
  * Executes another program from the PATH, whose output goes to out. It can be the work of a child,

@@ -98,11 +98,14 @@ static int finish_look(struct mounts_child *child, int limit, char *text)
     return answer.error >= 0 && answer.error < 4096 ? -answer.error : -EIO;
 }
 
+/* Runs a look in a child, which may take limit ms. text may be NULL. */
 static int run_look(const struct look *wanted, int limit, char *text)
 {
     struct mounts_child child;
     int error = mounts_child_start(&child, look_at_mount, (void *)wanted, wanted->mount->parent);
 
+    if (text != NULL)
+        *text = '\0';
     return error != 0 ? error : finish_look(&child, limit, text);
 }
 
@@ -164,25 +167,18 @@ static int sync_root(int root, const char *name, char *text, size_t *length)
 
 int mounts_look_stats(const struct mounts_mount *mount, int limit, char *text)
 {
-    const struct look wanted = {.mount = mount, .look = read_stats};
-
-    *text = '\0';
-    return run_look(&wanted, limit, text);
+    return run_look(&(struct look){.mount = mount, .look = read_stats}, limit, text);
 }
 
 int mounts_look_attribute(const struct mounts_mount *mount, const char *name, int limit, char *text)
 {
-    const struct look wanted = {.mount = mount, .look = read_attribute, .name = name};
-
-    *text = '\0';
-    return run_look(&wanted, limit, text);
+    return run_look(&(struct look){.mount = mount, .look = read_attribute, .name = name}, limit,
+                    text);
 }
 
 int mounts_look_sync(const struct mounts_mount *mount, int limit)
 {
-    const struct look wanted = {.mount = mount, .look = sync_root, .name = "."};
-
-    return run_look(&wanted, limit, NULL);
+    return run_look(&(struct look){.mount = mount, .look = sync_root, .name = "."}, limit, NULL);
 }
 
 int mounts_look_start(struct mounts_child *child, const char *place)
@@ -199,5 +195,6 @@ int mounts_look_take(struct mounts_child *child, char *text)
      * waiting. Before that, the user may have stopped the child half-way.
      */
     *text = '\0';
-    return mounts_child_ends_within(child, 0) ? finish_look(child, 0, text) : -EINPROGRESS;
+    return mounts_process_ends_within(child->process, 0) ? finish_look(child, 0, text)
+                                                         : -EINPROGRESS;
 }

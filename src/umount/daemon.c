@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -12,6 +11,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "mounts/child.h"
 #include "mounts/ending.h"
 #include "mounts/mount.h"
 
@@ -104,7 +104,7 @@ static bool visit_process(void *data, pid_t pid)
                 : 0;
     /* If the process is still alive now, everything that was read belongs to the process of the
        pidfd. */
-    if (found == 0 || found < search->best || umount_daemon_ends_within(&one, 0)) {
+    if (found == 0 || found < search->best || mounts_process_ends_within(one.process, 0)) {
         close(one.process);
         return true;
     }
@@ -125,13 +125,6 @@ void umount_daemon_find(const struct mounts_mount *mount, int64_t hint, bool nam
     /* Mounts usually tell the truth. Then no other process needs to be examined. */
     if (hint <= 0 || hint > INT_MAX || visit_process(&search, (pid_t)hint))
         umount_each_process(visit_process, &search);
-}
-
-bool umount_daemon_ends_within(const struct umount_daemon *daemon, int ms)
-{
-    struct pollfd wait = {.fd = daemon->process, .events = POLLIN};
-
-    return poll(&wait, 1, ms) > 0;
 }
 
 void umount_daemon_signal(const struct umount_daemon *daemon, int signal)
@@ -192,7 +185,7 @@ int umount_ending_open(const struct umount_daemon *daemon)
     if (search.found < 0)
         return -1;
     /* If the daemon is still alive, its pid has not been reused meanwhile. */
-    if (is_memory(search.found) && !umount_daemon_ends_within(daemon, 0)) {
+    if (is_memory(search.found) && !mounts_process_ends_within(daemon->process, 0)) {
         mounts_fd_link(search.found, path);
         fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     }

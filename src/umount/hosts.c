@@ -143,7 +143,7 @@ static void await_host(const struct host *host, const struct run *run, bool forc
 {
     long long begun = mounts_now(), lost = -1;
 
-    while (!mounts_child_ends_within(&host->child, 100)) {
+    while (!mounts_process_ends_within(host->child.process, 100)) {
         long long now = mounts_now();
 
         if (lost < 0 && !run->by_srun && is_lost(host->child.pid))

@@ -369,14 +369,14 @@ static int await_end(const struct unmount *job)
     int64_t before;
     bool unreported;
 
-    if (umount_daemon_ends_within(&job->daemon, COPIES))
+    if (mounts_process_ends_within(job->daemon.process, COPIES))
         return 0;
     *copies = '\0';
     if (!job->force) /* -f has ended the daemon even if copies exist */
         umount_copies(&job->mount, copies, sizeof(copies));
     /* A container that is starting may have a copy of the mount for a moment. Look again later. */
     if (*copies != '\0' || is_connected(job->waiting)) {
-        if (umount_daemon_ends_within(&job->daemon, AGAIN))
+        if (mounts_process_ends_within(job->daemon.process, AGAIN))
             return 0;
         umount_copies(&job->mount, copies, sizeof(copies));
     }
@@ -398,7 +398,7 @@ static int await_end(const struct unmount *job)
     }
     do {
         before = umount_ending_waits(job->ending);
-        if (umount_daemon_ends_within(&job->daemon, PATIENCE - COPIES))
+        if (mounts_process_ends_within(job->daemon.process, PATIENCE - COPIES))
             return 0;
     } while (before != umount_ending_waits(job->ending));
     unmount_say(job->mountpoint, "unmounted, but its daemon (process %ld) is still running", pid);
@@ -411,11 +411,11 @@ static int await_end(const struct unmount *job)
  */
 static void end_daemon(const struct unmount *job)
 {
-    if (!umount_daemon_ends_within(&job->daemon, 1000))
+    if (!mounts_process_ends_within(job->daemon.process, 1000))
         umount_daemon_signal(&job->daemon, SIGTERM);
-    if (!umount_daemon_ends_within(&job->daemon, 2000))
+    if (!mounts_process_ends_within(job->daemon.process, 2000))
         umount_daemon_signal(&job->daemon, SIGKILL);
-    if (!umount_daemon_ends_within(&job->daemon, 2000))
+    if (!mounts_process_ends_within(job->daemon.process, 2000))
         abort_connection(job->abort);
 }
 
@@ -467,7 +467,7 @@ static int end_detached(struct unmount *job)
         job->lost = true;
     }
     status = await_daemon(job);
-    if (status != 0 || job->ending < 0 || !umount_daemon_ends_within(&job->daemon, 0))
+    if (status != 0 || job->ending < 0 || !mounts_process_ends_within(job->daemon.process, 0))
         return status;
     return say_lost(job);
 }
