@@ -19,7 +19,7 @@
 
 int fs_flusher_init(struct fs_flusher *flusher, struct fs_session *session)
 {
-    *flusher = (struct fs_flusher){.session = session};
+    *flusher = (struct fs_flusher){.session = session, .end = &flusher->first};
     flusher->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (flusher->wake < 0)
         return -errno;
@@ -143,11 +143,8 @@ int fs_flusher_hand_over(struct fs_flusher *flusher, struct fs_waiter *waiter)
         error = -ENOTCONN;
     } else {
         ask_flush(flusher, waiter->sync, &waiter->after);
-        if (flusher->first == NULL)
-            flusher->first = waiter;
-        else
-            flusher->last->next = waiter;
-        flusher->last = waiter;
+        *flusher->end = waiter;
+        flusher->end = &waiter->next;
         flusher->pending++;
     }
     pthread_mutex_unlock(&flusher->lock);
@@ -255,12 +252,10 @@ static struct fs_waiter *take_waiters(struct fs_flusher *flusher, uint64_t epoch
     struct fs_waiter *taken = NULL, **end = &taken, **link = &flusher->first;
 
     assert(mpiio_is_held(&flusher->lock));
-    flusher->last = NULL;
     while (*link != NULL) {
         struct fs_waiter *waiter = *link;
 
         if (waiter->after >= epoch || (waiter->sync && !sync)) {
-            flusher->last = waiter;
             link = &waiter->next;
             continue;
         }
@@ -269,6 +264,7 @@ static struct fs_waiter *take_waiters(struct fs_flusher *flusher, uint64_t epoch
         *end = waiter;
         end = &waiter->next;
     }
+    flusher->end = link;
     return taken;
 }
 
@@ -375,13 +371,12 @@ static void store_alone(struct fs_flusher *flusher)
     pthread_mutex_lock(&flusher->lock);
     epoch.sync = wants_sync(flusher);
     waiter = flusher->first;
-    flusher->first = flusher->last = NULL;
+    flusher->first = NULL;
+    flusher->end = &flusher->first;
     pthread_mutex_unlock(&flusher->lock);
     flusher->taken = atomic_load(&flusher->writes);
-    if (!flusher->through && fs_cluster_is_on(&session->cluster)) {
+    if (fs_cluster_is_on(&session->cluster))
         mpiio_cache_write_through(session->cache);
-        flusher->through = true;
-    }
     MPIIO_PROBE(flush_begin, epoch.sync);
     flushed.blocks = mpiio_cache_store_all(session->cache);
     if (epoch.sync)

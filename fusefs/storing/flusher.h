@@ -80,7 +80,7 @@ struct fs_flusher {
 
     pthread_mutex_t lock;
     pthread_cond_t done;
-    struct fs_waiter *first, *last; /* lock: lock */
+    struct fs_waiter *first, **end; /* lock: lock */
     size_t pending;                 /* number of unanswered waiters; lock: lock */
     bool closed;                    /* accepts no more waiters; lock: lock */
     bool stop;                      /* lock: lock */
@@ -94,7 +94,6 @@ struct fs_flusher {
     uint64_t taken;          /* writes included in the current flush; the thread's */
     struct fs_stored stored; /* result of the current flush; the thread's */
     bool aged;               /* data has been dirty for flush_interval; the thread's */
-    bool through;            /* write-back writes through; the thread's */
 };
 
 /* Initializes the flusher without its thread. Returns 0 or a negative errno. */
