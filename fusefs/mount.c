@@ -261,44 +261,12 @@ static void log_replaced(void *data, int64_t member, const char *path)
                 (long long)member, path);
 }
 
-/*
- * Opens an assembled file. Its name is a pattern, which realpath(3) cannot resolve. This function
- * and the next one leave session->file NULL, and set errno, if the path cannot be kept.
- */
-static int open_members(struct fs_session *session)
-{
-    const struct fs_options *options = session->options;
-    struct vs_error why = {0};
-    int error;
-
-    if (options->delete_on_close)
-        return fs_fail(options, 2, "%s: delete_on_close is not possible with an assembled file",
-                       options->spec_name);
-    error = open_file(session, &why);
-    if (error == 0) {
-        mpiio_assembled_on_replaced(mpiio_store_file(session->store), log_replaced, session);
-        if (check_header(session) != 0)
-            return 1;
-        session->file = strdup(vs_spec_file(session->spec));
-        return 0;
-    }
-    return why.code != 0 ? fail_spec(session, 1, &why)
-                         : fs_fail(options, 1, "%s", strerror(-error));
-}
-
-static int open_single(struct fs_session *session)
+/* Reports why a file that is not assembled cannot be opened. Returns 1. */
+static int refuse_file(const struct fs_session *session, int error)
 {
     const char *path = vs_spec_file(session->spec);
     const char *advice = "";
-    struct vs_error why = {0};
-    int error = open_file(session, &why);
 
-    if (error == 0) {
-        if (check_header(session) != 0)
-            return 1;
-        session->file = realpath(path, NULL);
-        return 0;
-    }
     if (session->options->access == FS_ACCESS_RW && is_no_permission(error)) {
         struct mpiio_store *store;
 
@@ -314,18 +282,41 @@ static int open_single(struct fs_session *session)
                    advice);
 }
 
+/*
+ * Opens the shared file. The name of an assembled one is a pattern, which realpath(3) cannot
+ * resolve. Leaves session->file NULL, and sets errno, if the path cannot be kept.
+ */
+static int open_shared(struct fs_session *session)
+{
+    const struct fs_options *options = session->options;
+    const char *path = vs_spec_file(session->spec);
+    bool assembled = vs_spec_members(session->spec) != NULL;
+    struct vs_error why = {0};
+    int error;
+
+    if (assembled && options->delete_on_close)
+        return fs_fail(options, 2, "%s: delete_on_close is not possible with an assembled file",
+                       options->spec_name);
+    error = open_file(session, &why);
+    if (error != 0 && !assembled)
+        return refuse_file(session, error);
+    if (error != 0)
+        return why.code != 0 ? fail_spec(session, 1, &why)
+                             : fs_fail(options, 1, "%s", strerror(-error));
+    if (assembled)
+        mpiio_assembled_on_replaced(mpiio_store_file(session->store), log_replaced, session);
+    if (check_header(session) != 0)
+        return 1;
+    session->file = assembled ? strdup(path) : realpath(path, NULL);
+    return 0;
+}
+
 /* Opens the shared file, and finds its path and the spec's. Returns an exit status. */
 static int open_store(struct fs_session *session)
 {
     const struct fs_options *options = session->options;
-    int status;
+    int status = options->sequential ? fs_sequential_prepare(session) : open_shared(session);
 
-    if (options->sequential)
-        status = fs_sequential_prepare(session);
-    else if (vs_spec_members(session->spec) != NULL)
-        status = open_members(session);
-    else
-        status = open_single(session);
     if (status != 0)
         return status;
     /* Shorthand has no path, and a spec from a pipe has no usable one: use the file's instead. */
@@ -435,14 +426,6 @@ static int set_up_pointers(struct fs_session *session)
                : 0;
 }
 
-static int set_up_passthrough(struct fs_session *session)
-{
-    fs_passthrough_init(&session->passthrough, &session->slices,
-                        session->options->passthrough == FS_WISH_AUTO && session->cache == NULL &&
-                            session->cluster.nodes <= 1 && session->pool.pool == NULL);
-    return 0;
-}
-
 /* Initializes the parts that do not need the file. */
 static void begin_session(struct fs_session *session, const struct fs_options *options)
 {
@@ -466,10 +449,10 @@ int fs_mount_open(struct fs_session *session, const struct fs_options *options)
 {
     /* Each step returns an exit status. */
     static int (*const steps[])(struct fs_session * session) = {
-        fs_cluster_init,    load_spec,          fs_places_check,      open_store,
-        fs_rights_init,     set_up_cache,       fs_pool_init,         fs_atomic_start,
-        check_views,        open_exports,       choose_mode,          set_up_pointers,
-        fs_sequential_open, set_up_passthrough, fs_places_mountpoint, open_log,
+        fs_cluster_init,    load_spec,           fs_places_check,      open_store,
+        fs_rights_init,     set_up_cache,        fs_pool_init,         fs_atomic_start,
+        check_views,        open_exports,        choose_mode,          set_up_pointers,
+        fs_sequential_open, fs_passthrough_init, fs_places_mountpoint, open_log,
     };
     int status = 0;
 

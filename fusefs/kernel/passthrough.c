@@ -48,25 +48,35 @@ bool fs_passthrough_is_identity(const struct vs_view *view)
            facts->end == facts->tile_size && facts->tiles == INT64_MAX;
 }
 
-void fs_passthrough_init(struct fs_passthrough *passthrough, const struct fs_slices *slices,
-                         bool wanted)
+/* Returns true if the mount's properties other than its views allow passthrough. */
+static bool is_possible(const struct fs_session *session)
 {
-    const struct fs_tree *tree = slices->tree;
+    const struct fs_tree *tree = &session->tree;
     struct stat st;
-    bool fits = wanted && mpiio_file_is_coherent(mpiio_store_file(slices->store)) && !tree->npy &&
-                !tree->whole && mpiio_store_stat(slices->store, &st) == 0 && S_ISREG(st.st_mode) &&
-                mpiio_capability_has(CAP_SYS_ADMIN);
 
-    passthrough->store = slices->store;
+    return session->options->passthrough == FS_WISH_AUTO && session->cache == NULL &&
+           session->cluster.nodes <= 1 && session->pool.pool == NULL &&
+           mpiio_file_is_coherent(mpiio_store_file(session->store)) && !tree->npy && !tree->whole &&
+           mpiio_store_stat(session->store, &st) == 0 && S_ISREG(st.st_mode) &&
+           mpiio_capability_has(CAP_SYS_ADMIN);
+}
+
+int fs_passthrough_init(struct fs_session *session)
+{
+    struct fs_passthrough *passthrough = &session->passthrough;
+    bool fits = is_possible(session);
+
+    passthrough->store = session->store;
     pthread_mutex_init(&passthrough->lock, NULL);
-    for (size_t view = 0; view < tree->views && fits; view++) {
-        fits = fs_passthrough_is_identity(slices->common[view]);
+    for (size_t view = 0; view < session->tree.views && fits; view++) {
+        fits = fs_passthrough_is_identity(session->common[view]);
         if (view == 0 && fits)
-            passthrough->etype = vs_view_facts(slices->common[0])->etype_size;
+            passthrough->etype = vs_view_facts(session->common[0])->etype_size;
         else if (fits)
-            fits = vs_view_facts(slices->common[view])->etype_size == passthrough->etype;
+            fits = vs_view_facts(session->common[view])->etype_size == passthrough->etype;
     }
     passthrough->fits = fits;
+    return 0;
 }
 
 bool fs_passthrough_is_on(const struct fs_passthrough *passthrough)

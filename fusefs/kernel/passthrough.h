@@ -9,7 +9,6 @@
 
 struct fs_session;
 struct fs_slice;
-struct fs_slices;
 struct mpiio_store;
 struct vs_view;
 
@@ -39,11 +38,10 @@ struct fs_passthrough {
 };
 
 /*
- * Finds out whether the views of slices, which have been checked, are identity views. wanted is
- * false if other properties of the mount rule out passthrough. Call it once.
+ * Finds out whether the mount allows passthrough, and its views, which have been checked, are
+ * identity views. Call it once, after the cache and the pool were set up. Returns 0.
  */
-void fs_passthrough_init(struct fs_passthrough *passthrough, const struct fs_slices *slices,
-                         bool wanted);
+int fs_passthrough_init(struct fs_session *session);
 
 /* Return true if the kernel may access slices directly, and if it does so for open ones now. */
 bool fs_passthrough_is_on(const struct fs_passthrough *passthrough);
