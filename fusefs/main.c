@@ -13,6 +13,7 @@
 #include "core/base/process.h"
 #include "mount.h"
 #include "session.h"
+#include "viewspec/base/list.h"
 
 /*
  * The file descriptors inherited from the caller. If the daemon kept them, it would hold the
@@ -21,7 +22,7 @@
  */
 struct inherited {
     int *fds; /* without 0, 1 and 2; owned */
-    size_t count;
+    size_t count, room;
 };
 
 /*
@@ -38,17 +39,6 @@ static int open_standard(void)
             return -errno;
     } while (fd <= STDERR_FILENO);
     close(fd);
-    return 0;
-}
-
-static int inherited_add(struct inherited *inherited, int fd)
-{
-    int *fds = realloc(inherited->fds, (inherited->count + 1) * sizeof(*fds));
-
-    if (fds == NULL)
-        return -ENOMEM;
-    inherited->fds = fds;
-    fds[inherited->count++] = fd;
     return 0;
 }
 
@@ -72,8 +62,12 @@ static int inherited_note(struct inherited *inherited)
     while (error == 0 && (entry = readdir(folder)) != NULL) {
         int fd = atoi(entry->d_name);
 
-        if (fd > STDERR_FILENO && fd != dirfd(folder))
-            error = inherited_add(inherited, fd);
+        if (fd <= STDERR_FILENO || fd == dirfd(folder))
+            continue;
+        if (VS_LIST_ROOM(inherited->fds, inherited->count, inherited->room))
+            inherited->fds[inherited->count++] = fd;
+        else
+            error = -ENOMEM;
     }
     closedir(folder);
     return error;

@@ -102,7 +102,7 @@ fusefs/storing: fusefs/names fusefs/base fusefs src/core src/core/base src/core/
 fusefs/kernel: fusefs/names fusefs/base fusefs/storing fusefs src/core src/core/base src/core/file src/core/members/assembled.h src/core/cache viewspec viewspec/map/cover.h viewspec/members
 fusefs/jobs: fusefs/names fusefs/base fusefs/storing fusefs/kernel fusefs src/core src/core/base src/core/cache src/cluster viewspec
 fusefs/requests: fusefs/names fusefs/base fusefs/storing fusefs/kernel fusefs/jobs fusefs src/core src/core/base src/core/file src/core/cache src/cluster src/mounts/ending.h src/pointers viewspec viewspec/members
-fusefs: fusefs/base fusefs/names fusefs/storing fusefs/kernel fusefs/jobs fusefs/requests src/core src/core/base src/core/cache src/mounts src/pointers viewspec viewspec/members
+fusefs: fusefs/base fusefs/names fusefs/storing fusefs/kernel fusefs/jobs fusefs/requests src/core src/core/base src/core/cache src/mounts src/pointers viewspec viewspec/base/list.h viewspec/members
 END
 }
 
