@@ -89,12 +89,6 @@ static void print_atomic(struct fs_session *session, FILE *out)
     print_number(out, "  ", "lock_waits", stats.lock_waits);
 }
 
-static void print_grants(struct fs_session *session, FILE *out)
-{
-    print_number(out, "  ", "grants", atomic_load(&session->grants.given));
-    print_number(out, "  ", "grants_taken_back", atomic_load(&session->grants.taken_back));
-}
-
 static void print_peers(struct fs_cluster *cluster, FILE *out)
 {
     struct mpiio_peer_status peer;
@@ -208,13 +202,6 @@ static void print_filesystem(struct fs_session *session, FILE *out)
             mpiio_coherence_name(file->coherence));
 }
 
-/* Prints the number of requests answered from read-ahead. */
-static void print_ahead(struct fs_session *session, FILE *out)
-{
-    if (session->options->direct)
-        print_number(out, "  ", "prefetched", atomic_load(&session->prefetchers.taken));
-}
-
 char *fs_stats_text(struct fs_session *session)
 {
     char *text = NULL;
@@ -236,10 +223,12 @@ char *fs_stats_text(struct fs_session *session)
             session->mode == FS_MODE_UNIQUE ? "true" : "false",
             fs_passthrough_is_on(&session->passthrough) ? "true" : "false");
     print_filesystem(session, out);
-    print_ahead(session, out);
+    if (session->options->direct)
+        print_number(out, "  ", "prefetched", atomic_load(&session->prefetchers.taken));
     print_requests(session, out);
     print_atomic(session, out);
-    print_grants(session, out);
+    print_number(out, "  ", "grants", atomic_load(&session->grants.given));
+    print_number(out, "  ", "grants_taken_back", atomic_load(&session->grants.taken_back));
     print_cache(session, out);
     print_cluster(session, out);
     print_pool(session, out);
