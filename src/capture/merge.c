@@ -115,10 +115,13 @@ static bool all_equal(json_t *const *values, size_t count)
     return true;
 }
 
-static bool all_of_type(json_t *const *values, size_t count, json_type type)
+/* Returns true if all values have one type, and as many members. */
+static bool all_alike(json_t *const *values, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (!values[i] || json_typeof(values[i]) != type)
+        if (!values[i] || json_typeof(values[i]) != json_typeof(values[0]) ||
+            json_object_size(values[i]) != json_object_size(values[0]) ||
+            json_array_size(values[i]) != json_array_size(values[0]))
             return false;
     return true;
 }
@@ -153,14 +156,6 @@ static json_t *merge_members(json_t *const *values, size_t count, const char *ke
     return merged;
 }
 
-static bool same_size(json_t *const *values, size_t count, size_t (*size)(const json_t *))
-{
-    for (size_t i = 1; i < count; i++)
-        if (size(values[i]) != size(values[0]))
-            return false;
-    return true;
-}
-
 static json_t *merge_objects(json_t *const *values, size_t count)
 {
     json_t *merged = json_object(), *member;
@@ -191,17 +186,15 @@ static json_t *merge_arrays(json_t *const *values, size_t count)
 /* Returns one value for all ranks as a new reference, or NULL if there is none. */
 static json_t *merge_values(json_t *const *values, size_t count)
 {
-    if (!values[0])
+    if (!all_alike(values, count))
         return NULL;
     if (all_equal(values, count))
         return json_incref(values[0]);
-    if (all_of_type(values, count, JSON_INTEGER))
+    if (json_is_integer(values[0]))
         return merge_integers(values, count);
-    if (all_of_type(values, count, JSON_OBJECT) && same_size(values, count, json_object_size))
+    if (json_is_object(values[0]))
         return merge_objects(values, count);
-    if (all_of_type(values, count, JSON_ARRAY) && same_size(values, count, json_array_size))
-        return merge_arrays(values, count);
-    return NULL;
+    return json_is_array(values[0]) ? merge_arrays(values, count) : NULL;
 }
 
 /* A key of a view, and the value that omitting it means; NULL: none. */
