@@ -10,6 +10,7 @@
 
 #include "log.h"
 #include "views.h"
+#include "viewspec/base/integer.h"
 
 /* The views and accesses of each file that this process has seen, kept until the program ends. */
 
@@ -64,19 +65,9 @@ static bool join_seen(json_t *list, json_t *views)
     return true;
 }
 
-static size_t written_views(const json_t *entry)
+static int64_t number_of(const json_t *entry, const char *key)
 {
-    return (size_t)json_integer_value(json_object_get(entry, "written"));
-}
-
-static int ranks_of(const json_t *entry)
-{
-    return (int)json_integer_value(json_object_get(entry, "ranks"));
-}
-
-static int64_t size_of(const json_t *entry)
-{
-    return json_integer_value(json_object_get(entry, "size"));
+    return json_integer_value(json_object_get(entry, key));
 }
 
 /* Updates the file's size. A file that was removed after it was closed keeps its last size. */
@@ -91,11 +82,11 @@ static void measure_file(json_t *entry)
 /* Writes the spec, if it has changed. */
 static void write_entry(json_t *entry)
 {
-    json_t *views = capture_tiles_settle(json_object_get(entry, "views"), size_of(entry));
+    json_t *views = capture_tiles_settle(json_object_get(entry, "views"), number_of(entry, "size"));
 
     if (json_array_size(views) && !json_equal(views, json_object_get(entry, "spec")))
-        capture_write_spec(json_string_value(json_object_get(entry, "path")), ranks_of(entry),
-                           false, views);
+        capture_write_spec(json_string_value(json_object_get(entry, "path")),
+                           (int)number_of(entry, "ranks"), false, views);
     json_object_set_new(entry, "written", json_integer((json_int_t)json_array_size(views)));
     json_object_set_new(entry, "spec", views);
 }
@@ -136,7 +127,8 @@ void capture_pending_add(const struct capture_file *file, json_t *views, bool wa
         add_views(entry, "accessed", accessed, true);
         /* Many views are written only when their number has doubled: the spec may be long. */
         if (json_object_get(entry, "set") && (file->ranks > 1 || is_program_of_one()) &&
-            (json_array_size(list) < MANY || json_array_size(list) >= 2 * written_views(entry)))
+            (json_array_size(list) < MANY ||
+             (int64_t)json_array_size(list) >= 2 * number_of(entry, "written")))
             write_entry(entry);
     }
     pthread_mutex_unlock(&lock);
@@ -152,7 +144,7 @@ char *capture_pending_text(void)
     json_object_foreach(seen, key, entry)
     {
         measure_file(entry);
-        if (written_views(entry))
+        if (number_of(entry, "written"))
             write_entry(entry);
         json_object_del(entry, "spec");
     }
@@ -177,16 +169,16 @@ static void add_up(struct file_sum *sum, const json_t *entry)
     json_t *views = json_object_get(entry, "views");
 
     sum->set = sum->set || json_object_get(entry, "set");
-    sum->size = size_of(entry) > sum->size ? size_of(entry) : sum->size;
-    if (ranks_of(entry) == 1 && !written_views(entry) && json_array_size(views))
+    sum->size = vs_max(sum->size, number_of(entry, "size"));
+    if (number_of(entry, "ranks") == 1 && !number_of(entry, "written") && json_array_size(views))
         json_array_append(sum->ranks, views);
 }
 
-static void write_notes(const struct file_sum *sum, int ranks, const json_t *notes)
+static void write_notes(const struct file_sum *sum, const json_t *entry, const json_t *notes)
 {
     json_t *views = capture_tiles_settle(notes, sum->size);
 
-    capture_write_spec(sum->path, ranks, false, views);
+    capture_write_spec(sum->path, (int)number_of(entry, "ranks"), false, views);
     json_decref(views);
 }
 
@@ -196,8 +188,8 @@ static void add_set(const struct file_sum *sum, const json_t *entry)
 {
     const json_t *notes = json_object_get(entry, "views");
 
-    if (ranks_of(entry) > 1 && !written_views(entry) && json_array_size(notes))
-        write_notes(sum, ranks_of(entry), notes);
+    if (number_of(entry, "ranks") > 1 && !number_of(entry, "written") && json_array_size(notes))
+        write_notes(sum, entry, notes);
 }
 
 /* Handles files without views that were set: writes the accesses of processes together, and
@@ -208,10 +200,10 @@ static bool add_accessed(struct file_sum *sum, const json_t *entry)
 
     if (!json_array_size(notes))
         return json_object_get(entry, "irregular") != NULL;
-    if (ranks_of(entry) == 1)
+    if (number_of(entry, "ranks") == 1)
         json_array_append(sum->ranks, notes);
     else
-        write_notes(sum, ranks_of(entry), notes);
+        write_notes(sum, entry, notes);
     return true;
 }
 
