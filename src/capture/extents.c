@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "viewspec/base/integer.h"
 #include "viewspec/base/list.h"
 
 /* The bytes that a process accesses, call by call, in bounded memory. */
@@ -44,11 +45,7 @@ static int by_start(const void *left, const void *right)
 {
     const struct capture_progression *a = left, *b = right;
 
-    if (a->start != b->start)
-        return a->start < b->start ? -1 : 1;
-    if (a->count != b->count)
-        return a->count < b->count ? -1 : 1;
-    return memcmp(a, b, sizeof(*a));
+    return a->start == b->start ? memcmp(a, b, sizeof(*a)) : vs_compare(a->start, b->start);
 }
 
 /* Sorts the list and removes duplicates, which a program in a loop leaves. */
@@ -78,8 +75,7 @@ int64_t capture_pieces(const struct capture_progression *list, size_t count)
     int64_t pieces = 0;
 
     for (size_t i = 0; i < count; i++)
-        if (__builtin_add_overflow(pieces, list[i].count, &pieces))
-            return INT64_MAX;
+        pieces = vs_add_capped(pieces, list[i].count);
     return pieces;
 }
 
@@ -104,8 +100,7 @@ static size_t join_progressions(struct capture_progression *pieces, size_t count
     for (size_t i = 0; i < count;) {
         int64_t start = pieces[i].start, end = start;
         for (; i < count && pieces[i].start <= end; i++)
-            if (end_of(&pieces[i]) > end)
-                end = end_of(&pieces[i]);
+            end = vs_max(end, end_of(&pieces[i]));
         used = append_piece(pieces, used, start, end - start);
     }
     return used;
@@ -136,22 +131,18 @@ static void tidy_list(struct capture_extents *extents)
         untangle_list(extents);
 }
 
-static void make_room(struct capture_extents *extents)
+/* Completes the current piece, which no longer grows. */
+static void complete_piece(struct capture_extents *extents)
 {
+    if (!extents->length)
+        return;
     if (extents->count >= MAX_LIST) {
         tidy_list(extents);
         extents->given_up = extents->given_up || extents->count > MAX_LIST / 4 * 3;
     }
     extents->given_up =
         extents->given_up || !VS_LIST_ROOM(extents->list, extents->count, extents->room);
-}
-
-/* Completes the current piece, which no longer grows. */
-static void complete_piece(struct capture_extents *extents)
-{
-    if (extents->length && (extents->count == extents->room || extents->count >= MAX_LIST))
-        make_room(extents);
-    if (extents->length && !extents->given_up)
+    if (!extents->given_up)
         extents->count =
             append_piece(extents->list, extents->count, extents->offset, extents->length);
     extents->length = 0;
@@ -189,7 +180,7 @@ static void cut_progression(struct capture_extents *extents, int64_t limit)
         return;
     last = &extents->list[extents->count - 1];
     if (last->count > 1)
-        last->count = (limit - last->start + last->stride - 1) / last->stride;
+        last->count = vs_ceil_div(limit - last->start, last->stride);
     piece = last->start + (last->count - 1) * last->stride;
     if (piece + last->length <= limit)
         return;
