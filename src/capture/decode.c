@@ -348,18 +348,6 @@ static json_t *as_subarray(const struct darray *darray, json_t *oldtype)
                      darray->fortran ? "Fortran" : "C", "oldtype", oldtype);
 }
 
-/* Returns true if that many further blocks may be listed. */
-static bool may_deal(struct capture_decoder *decoder, int64_t blocks)
-{
-    if (blocks <= MAX_DEALT - decoder->dealt) {
-        decoder->dealt += blocks;
-        return true;
-    }
-    snprintf(decoder->why, sizeof(decoder->why),
-             "a cyclic darray for another rank with more than %d blocks", MAX_DEALT);
-    return false;
-}
-
 /* Describes one dimension: its blocks in units of oldtype, which is stolen, and its extent. */
 static json_t *dealt_dimension(struct capture_decoder *decoder, const struct dimension *dim,
                                int64_t extent, json_t *oldtype)
@@ -367,9 +355,11 @@ static json_t *dealt_dimension(struct capture_decoder *decoder, const struct dim
     int64_t block = block_length(dim);
     json_t *lengths, *displacements;
 
-    if (!may_deal(decoder, dim->gsize / (block * dim->psize) + 1)) {
+    decoder->dealt = vs_add_capped(decoder->dealt, dim->gsize / (block * dim->psize) + 1);
+    if (decoder->dealt > MAX_DEALT) {
         json_decref(oldtype);
-        return NULL;
+        return refuse(decoder, "a cyclic darray for another rank with more than %d blocks",
+                      MAX_DEALT);
     }
     lengths = json_array();
     displacements = json_array();
@@ -425,10 +415,10 @@ static json_t *darray_type(struct capture_decoder *decoder, struct capture_conte
         else if (!decoder->scaled)
             json = as_indexed(decoder, &darray, extent, oldtype);
         else
-            snprintf(decoder->why, sizeof(decoder->why),
-                     "a cyclic darray for rank %lld of %lld, whose extents a data representation "
-                     "changes",
-                     (long long)darray.rank, (long long)darray.ranks);
+            refuse(decoder,
+                   "a cyclic darray for rank %lld of %lld, whose extents a data representation "
+                   "changes",
+                   (long long)darray.rank, (long long)darray.ranks);
     }
     free(darray.dims);
     return json;
