@@ -81,29 +81,29 @@ static bool is_filetype(const struct capture_view_args *args, const struct vs_vi
     return false;
 }
 
-/* Compiles the view for its rank. Returns true if it matches MPI's filetype. */
-static bool is_sound(const struct capture_view_args *args, const json_t *json,
+/* Compiles the text of the view for its rank. Returns true if it matches MPI's filetype. */
+static bool is_sound(const struct capture_view_args *args, const char *text,
                      struct capture_tile *tile, char *why)
 {
-    json_t *spec_json = json_pack("{s:i, s:s, s:i, s:O}", "viewspec", 1, "file", "/", "ranks",
-                                  args->ranks, "view", json);
-    char *text = json_dumps(spec_json, JSON_COMPACT);
     struct vs_error error = {0};
     struct vs_spec *spec = NULL;
     struct vs_view *view = NULL;
     bool sound = false;
+    char *whole;
 
-    if (text == NULL)
+    if (asprintf(&whole, "{\"viewspec\":1,\"file\":\"/\",\"ranks\":%d,\"view\":%s}", args->ranks,
+                 text) < 0) {
         snprintf(why, CAPTURE_WHY_SIZE, "%s", strerror(ENOMEM));
-    else if (vs_spec_parse(text, strlen(text), "view", "/", NULL, &spec, &error) ||
-             vs_spec_view(spec, 0, args->rank, &view, &error))
+        return false;
+    }
+    if (vs_spec_parse(whole, strlen(whole), "view", "/", NULL, &spec, &error) ||
+        vs_spec_view(spec, 0, args->rank, &view, &error))
         snprintf(why, CAPTURE_WHY_SIZE, "%s", error.reason);
     else
         sound = is_filetype(args, view, tile, why);
     vs_view_unref(view);
     vs_spec_free(spec);
-    free(text);
-    json_decref(spec_json);
+    free(whole);
     return sound;
 }
 
@@ -113,16 +113,16 @@ enum etype_choice {
     BYTES,
 };
 
-/* Converts the view as it was set, or with another etype. Returns a new reference, or NULL and
-   why. */
-static json_t *decode_view(const struct capture_view_args *args, const char *datarep,
-                           enum etype_choice choice, char *why)
+/* Converts the view as it was set, or with another etype. Returns new text, or NULL and why. */
+static char *decode_view(const struct capture_view_args *args, const char *datarep,
+                         enum etype_choice choice, char *why)
 {
     struct capture_decoder decoder = {.rank = args->rank,
                                       .ranks = args->ranks,
                                       .bytes = choice == BYTES,
                                       .scaled = strcmp(datarep, "native") != 0};
-    json_t *etype = NULL, *filetype = capture_decode(&decoder, args->filetype);
+    json_t *etype = NULL, *filetype = capture_decode(&decoder, args->filetype), *view = NULL;
+    char *text = NULL;
 
     if (filetype && choice == AS_IT_IS)
         etype = capture_decode(&decoder, args->etype);
@@ -131,10 +131,15 @@ static json_t *decode_view(const struct capture_view_args *args, const char *dat
     else if (filetype && !decoder.mixed && decoder.leaf)
         etype = json_string(decoder.leaf);
     if (etype)
-        return make_view(args, datarep, etype, filetype);
-    json_decref(filetype);
-    snprintf(why, CAPTURE_WHY_SIZE, "%s", decoder.why[0] ? decoder.why : strerror(ENOMEM));
-    return NULL;
+        view = make_view(args, datarep, etype, filetype);
+    else
+        json_decref(filetype);
+    if (view)
+        text = json_dumps(view, JSON_COMPACT);
+    json_decref(view);
+    if (text == NULL)
+        snprintf(why, CAPTURE_WHY_SIZE, "%s", decoder.why[0] ? decoder.why : strerror(ENOMEM));
+    return text;
 }
 
 /* Returns the viewspec name of a representation, or NULL. MPICH's "internal" is the native one. */
@@ -150,7 +155,6 @@ char *capture_view_text(const struct capture_view_args *args, struct capture_til
     const char *datarep = find_datarep(args->datarep);
     char other[CAPTURE_WHY_SIZE] = "", *text;
     int choice = AS_IT_IS, choices;
-    json_t *view;
 
     if (datarep == NULL) {
         snprintf(why, CAPTURE_WHY_SIZE,
@@ -161,18 +165,12 @@ char *capture_view_text(const struct capture_view_args *args, struct capture_til
     }
     /* Bytes are not converted, so another etype is possible for native data only. */
     choices = strcmp(datarep, "native") == 0 ? BYTES : AS_IT_IS;
-    view = decode_view(args, datarep, AS_IT_IS, why);
-    while (view && !is_sound(args, view, tile, choice ? other : why)) {
-        json_decref(view);
-        view = NULL;
-        while (view == NULL && choice < choices)
-            view = decode_view(args, datarep, (enum etype_choice)++ choice, other);
+    text = decode_view(args, datarep, AS_IT_IS, why);
+    while (text && !is_sound(args, text, tile, choice ? other : why)) {
+        free(text);
+        text = NULL;
+        while (text == NULL && choice < choices)
+            text = decode_view(args, datarep, (enum etype_choice)++ choice, other);
     }
-    if (view == NULL)
-        return NULL;
-    text = json_dumps(view, JSON_COMPACT);
-    json_decref(view);
-    if (text == NULL)
-        snprintf(why, CAPTURE_WHY_SIZE, "%s", strerror(ENOMEM));
     return text;
 }
