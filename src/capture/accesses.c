@@ -37,15 +37,12 @@ static bool is_plain(const char *text)
     return *text != '!' && !strstr(text, "\"filetype\":") && !strstr(text, "\"datarep\":");
 }
 
-void capture_accesses_view_set(MPI_File handle, MPI_Datatype etype)
+void capture_accesses_view_set(struct capture_file *file, MPI_Datatype etype)
 {
-    struct capture_file *file = capture_find(handle);
     const char *text = "!";
     long long displacement = 0;
     MPI_Count size = 1;
 
-    if (file == NULL)
-        return;
     if (file->step_count && !file->broken)
         text = file->known[file->steps[file->step_count - 1].known].text;
     PMPI_Type_size_x(etype, &size);

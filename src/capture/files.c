@@ -256,21 +256,18 @@ static MPI_Offset current_displacement(MPI_File handle)
     return displacement;
 }
 
-void capture_view_set(MPI_File handle, int code, MPI_Offset displacement, MPI_Datatype etype,
-                      MPI_Datatype filetype, const char *datarep)
+void capture_view_set(struct capture_file *file, int code, MPI_Offset displacement,
+                      MPI_Datatype etype, MPI_Datatype filetype, const char *datarep)
 {
-    struct capture_file *file = capture_find(handle);
-
-    if (file == NULL)
-        return;
     struct capture_view_args args = {.rank = file->rank,
                                      .ranks = file->ranks,
                                      .displacement = displacement,
                                      .etype = etype,
                                      .filetype = filetype,
                                      .datarep = datarep};
+
     if (displacement == MPI_DISPLACEMENT_CURRENT && !code)
-        args.displacement = current_displacement(handle);
+        args.displacement = current_displacement(file->handle);
     append_step(file, know_view(file, &args, code));
 }
 

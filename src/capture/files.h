@@ -107,8 +107,8 @@ void capture_opened(intptr_t comm, const char *name, int mode, void *handle);
  * Records a call of MPI_File_set_view, which failed if code is not MPI_SUCCESS. Local. The
  * datatypes are borrowed.
  */
-void capture_view_set(MPI_File handle, int code, MPI_Offset displacement, MPI_Datatype etype,
-                      MPI_Datatype filetype, const char *datarep);
+void capture_view_set(struct capture_file *file, int code, MPI_Offset displacement,
+                      MPI_Datatype etype, MPI_Datatype filetype, const char *datarep);
 
 /* Returns the file of that handle, which is valid until it is taken; NULL if it is not in the
    list. */
@@ -132,7 +132,7 @@ void capture_file_free(struct capture_file *file);
  */
 
 /* Call it after capture_view_set of a view with that etype, which is borrowed. Local. */
-void capture_accesses_view_set(MPI_File handle, MPI_Datatype etype);
+void capture_accesses_view_set(struct capture_file *file, MPI_Datatype etype);
 
 /*
  * Records that count elements of a type, which is borrowed, are read or written at an offset of the

@@ -212,12 +212,16 @@ static void gather_pending(void)
 
 /* The hooks. */
 
-static void hook_view_set(void *file, int code, int64_t displacement, intptr_t etype,
+static void hook_view_set(void *handle, int code, int64_t displacement, intptr_t etype,
                           intptr_t filetype, const char *datarep)
 {
-    capture_view_set((MPI_File)file, code, displacement, (MPI_Datatype)etype,
-                     (MPI_Datatype)filetype, datarep);
-    capture_accesses_view_set((MPI_File)file, (MPI_Datatype)etype);
+    struct capture_file *file = capture_find((MPI_File)handle);
+
+    if (file == NULL)
+        return;
+    capture_view_set(file, code, displacement, (MPI_Datatype)etype, (MPI_Datatype)filetype,
+                     datarep);
+    capture_accesses_view_set(file, (MPI_Datatype)etype);
 }
 
 static void *hook_closing(void *file)
