@@ -71,16 +71,6 @@ bool from_has_suffix(const char *path, const char *suffix)
     return length > end && !strcmp(path + length - end, suffix);
 }
 
-char *from_beside(const char *path, const char *name)
-{
-    const char *slash = *name == '/' ? NULL : strrchr(path, '/');
-    char *beside;
-
-    return asprintf(&beside, "%.*s%s", slash ? (int)(slash + 1 - path) : 0, path, name) < 0
-               ? NULL
-               : beside;
-}
-
 int from_paths_add(struct from_paths *paths, char *path)
 {
     if (path == NULL || !VS_LIST_ROOM(paths->list, paths->count, paths->room)) {

@@ -46,10 +46,6 @@ FILE *from_open_text(const char *path);
 /* Returns true if a path ends with suffix, and has something before it. */
 bool from_has_suffix(const char *path, const char *suffix);
 
-/* Returns the path of the file with that name in the folder of path; name itself if it begins with
-   a /. A new string, or NULL if memory is exhausted. */
-char *from_beside(const char *path, const char *name);
-
 /* Paths of files; owned. Initialize it with zeros. */
 struct from_paths {
     char **list;

@@ -187,6 +187,16 @@ int64_t from_read(void *self, void *buffer, size_t length, int64_t at)
     return (int64_t)done;
 }
 
+char *from_beside(const char *path, const char *name)
+{
+    const char *slash = *name == '/' ? NULL : strrchr(path, '/');
+    char *beside;
+
+    return asprintf(&beside, "%.*s%s", slash ? (int)(slash + 1 - path) : 0, path, name) < 0
+               ? NULL
+               : beside;
+}
+
 uint64_t from_load(const unsigned char *bytes, int64_t size, bool big)
 {
     uint64_t value = 0;

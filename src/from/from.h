@@ -127,6 +127,10 @@ struct from_format {
 /* Implements read of struct from_source. self points to a descriptor. */
 int64_t from_read(void *self, void *buffer, size_t length, int64_t at);
 
+/* Returns the path of the file with that name in the folder of path; name itself if it begins with
+   a /. A new string, or NULL if memory is exhausted. */
+char *from_beside(const char *path, const char *name);
+
 /* Returns the unsigned number of up to 8 bytes in that byte order. */
 uint64_t from_load(const unsigned char *bytes, int64_t size, bool big);
 

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -12,35 +11,26 @@
 
 /* HDF5 files, and the driver with which libhdf5 reads them. */
 
-/* A driver of libhdf5 that reads from a struct from_source, and writes nothing. */
+/* A driver of libhdf5 that reads from a file's source, and writes nothing. */
 
 struct file {
     H5FD_t public; /* the first member: libhdf5's own */
-    const struct from_source *source;
-    struct from_hdf5_watch *watch;
+    struct from_hdf5_file *of;
     haddr_t end; /* of what libhdf5 has allocated */
 };
 
-/* The file to open: the driver information in a file access property list. */
-struct order {
-    const char *name;
-    const struct from_source *source;
-    struct from_hdf5_watch *watch;
-};
-
+/* The driver information in a file access property list is a pointer to the file to open. */
 static H5FD_t *open_file(const char *name, unsigned flags, hid_t properties, haddr_t most)
 {
-    const struct order *order = H5Pget_driver_info(properties);
+    struct from_hdf5_file *const *of = H5Pget_driver_info(properties);
     struct file *file = NULL;
 
     (void)most;
     /* libhdf5 uses the property list for other files, too, such as sources of virtual datasets. */
-    if (!(flags & H5F_ACC_RDWR) && order && !strcmp(order->name, name))
+    if (!(flags & H5F_ACC_RDWR) && of && !strcmp((*of)->path, name))
         file = calloc(1, sizeof(*file));
-    if (file) {
-        file->source = order->source;
-        file->watch = order->watch;
-    }
+    if (file)
+        file->of = *of;
     return (H5FD_t *)file;
 }
 
@@ -66,24 +56,23 @@ static herr_t set_allocated(H5FD_t *public, H5FD_mem_t type, haddr_t end)
 static haddr_t get_end(const H5FD_t *public, H5FD_mem_t type)
 {
     (void)type;
-    return (haddr_t)((const struct file *)public)->source->size;
+    return (haddr_t)((const struct file *)public)->of->source->size;
 }
 
 /* Bytes after the end are zeros, as with libhdf5's own drivers. */
 static herr_t read_file(H5FD_t *public, H5FD_mem_t type, hid_t properties, haddr_t at,
                         size_t length, void *buffer)
 {
-    const struct from_source *source = ((const struct file *)public)->source;
-    struct from_hdf5_watch *watch = ((const struct file *)public)->watch;
+    struct from_hdf5_file *of = ((const struct file *)public)->of;
     int64_t got = -1;
 
     (void)properties;
-    if (watch->is_on && type == H5FD_MEM_DRAW) {
-        watch->at = at <= INT64_MAX ? (int64_t)at : -1;
+    if (of->watch.is_on && type == H5FD_MEM_DRAW) {
+        of->watch.at = at <= INT64_MAX ? (int64_t)at : -1;
         return 0;
     }
     if (at <= INT64_MAX)
-        got = source->read(source->self, buffer, length, (int64_t)at);
+        got = of->source->read(of->source->self, buffer, length, (int64_t)at);
     if (got < 0)
         return -1;
     memset((char *)buffer + got, 0, length - (size_t)got);
@@ -110,7 +99,7 @@ static const H5FD_class_t driver = {
     .name = "mpiio",
     .maxaddr = INT64_MAX,
     .fc_degree = H5F_CLOSE_WEAK,
-    .fapl_size = sizeof(struct order),
+    .fapl_size = sizeof(struct from_hdf5_file *),
     .open = open_file,
     .close = close_file,
     .get_eoa = get_allocated,
@@ -121,23 +110,18 @@ static const H5FD_class_t driver = {
     .fl_map = H5FD_FLMAP_DICHOTOMY,
 };
 
-/*
- * Opens a file for reading with libhdf5, whose bytes come from source. name appears in errors, and
- * distinguishes the file from others that libhdf5 opens for it. All three arguments must outlive
- * the file. Returns libhdf5's identifier, which is negative on error.
- */
-static hid_t open_source(const char *name, const struct from_source *source,
-                         struct from_hdf5_watch *watch)
+/* Opens a file that has a source with libhdf5. Returns libhdf5's identifier, which is negative on
+   error. */
+static hid_t open_source(struct from_hdf5_file *of)
 {
-    struct order order = {name, source, watch};
     /* never unregistered: libhdf5 may use the driver when its file is closed */
     static hid_t number = -1;
     hid_t properties = H5Pcreate(H5P_FILE_ACCESS), file = -1;
 
     if (number < 0)
         number = H5FDregister(&driver);
-    if (number >= 0 && properties >= 0 && H5Pset_driver(properties, number, &order) >= 0)
-        file = H5Fopen(name, H5F_ACC_RDONLY, properties);
+    if (number >= 0 && properties >= 0 && H5Pset_driver(properties, number, &of) >= 0)
+        file = H5Fopen(of->path, H5F_ACC_RDONLY, properties);
     if (properties >= 0)
         H5Pclose(properties);
     return file;
@@ -170,7 +154,7 @@ int from_hdf5_file_open(struct from_hdf5_file *file, const char *path,
     int code = source ? 0 : open_plain(file);
     if (code)
         return code;
-    file->root = open_source(path, file->source, &file->watch);
+    file->root = open_source(file);
     if (file->root < 0 || H5Fget_info2(file->root, &info) < 0)
         return -EINVAL;
     hid_t properties = H5Fget_create_plist(file->root);
@@ -213,18 +197,16 @@ int64_t from_hdf5_header_size(const struct from_hdf5_file *file, int64_t at)
 
 char *from_hdf5_beside(const char *path, const char *name, bool beside_first)
 {
-    const char *slash = strrchr(path, '/');
     char *beside = NULL;
 
-    if (slash == NULL || (*name == '/' && access(name, F_OK) == 0))
+    if (!strchr(path, '/') || (*name == '/' && access(name, F_OK) == 0))
         return strdup(name);
     if (*name == '/') { /* both may have been moved: libhdf5 looks beside the file, too */
         name = strrchr(name, '/') + 1;
         beside_first = true;
     }
-    if (asprintf(&beside, "%.*s%s", (int)(slash - path) + 1, path, name) < 0)
-        return NULL;
-    if (access(beside, F_OK) != 0 || (!beside_first && access(name, F_OK) == 0)) {
+    beside = from_beside(path, name);
+    if (beside && (access(beside, F_OK) != 0 || (!beside_first && access(name, F_OK) == 0))) {
         free(beside);
         return strdup(name);
     }

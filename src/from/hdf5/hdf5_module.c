@@ -12,17 +12,13 @@
 /* Adds a soft link. Its path is relative to the link's own group unless it begins with a /. */
 static void add_soft(struct from_file *file, const char *name, const char *path)
 {
-    const char *slash = strrchr(name, '/');
-    char *target = NULL;
+    char *target = from_beside(name, path);
 
-    if (path[0] == '/') {
-        from_add_link(file, name, path + 1);
-    } else if (asprintf(&target, "%.*s%s", slash ? (int)(slash - name) + 1 : 0, name, path) < 0) {
+    if (target == NULL)
         from_no_memory(file);
-    } else {
-        from_add_link(file, name, target);
-        free(target);
-    }
+    else
+        from_add_link(file, name, target + (*target == '/'));
+    free(target);
 }
 
 static void add_external(struct from_file *file, const char *name, const char *value, size_t size)
