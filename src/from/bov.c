@@ -20,7 +20,6 @@ struct reader {
     struct from_values values;
     int64_t parts[3]; /* x first, like values.shape */
     struct from_span file, variable;
-    const char *reason;
 };
 
 static void read_sizes(struct reader *r, struct from_span value, int64_t *sizes)
@@ -89,7 +88,7 @@ static void read_entry(struct reader *r, struct from_span key, struct from_span 
             (!from_span_number(value, &r->values.components) || r->values.components < 1))
             from_lines_fail(&r->brick.lines, "DATA_COMPONENTS must be a positive number");
     } else if (from_span_is(key, "HAS_BOUNDARY") && from_span_is(value, "true")) {
-        r->reason = "its parts overlap (HAS_BOUNDARY)";
+        r->brick.reason = "its parts overlap (HAS_BOUNDARY)";
     }
 }
 
@@ -145,12 +144,9 @@ static void add_parts(struct reader *r)
 
 static void add_variable(struct reader *r)
 {
-    struct from_variable *variable = from_brick_variable(&r->brick, r->variable, &r->values);
-
+    from_brick_variable(&r->brick, r->variable, &r->values);
     if (r->file.length > 3 && !memcmp(r->file.at + r->file.length - 3, ".gz", 3))
-        r->reason = "the data file is compressed";
-    if (variable && r->reason)
-        from_refuse(variable, "%s", r->reason);
+        r->brick.reason = "the data file is compressed";
     if (memchr(r->file.at, '%', r->file.length))
         add_parts(r);
     else

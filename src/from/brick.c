@@ -202,6 +202,8 @@ static void place_brick(struct from_brick *brick, int64_t header, int64_t size)
     struct from_file *file = brick->lines.file;
     int64_t at;
 
+    if (brick->reason)
+        refuse_all(brick, "%s", brick->reason);
     from_add_part(file, brick->names.count > 1 ? file->path : NULL, 0, header);
     if (brick->names.count > 1) {
         at = make_members(brick);
@@ -230,8 +232,8 @@ int from_brick_finish(struct from_brick *brick, int64_t header, int64_t size)
     return brick->lines.file->error->code;
 }
 
-struct from_variable *from_brick_variable(struct from_brick *brick, struct from_span name,
-                                          const struct from_values *values)
+void from_brick_variable(struct from_brick *brick, struct from_span name,
+                         const struct from_values *values)
 {
     if (!name.length) {
         name = from_span_of(basename(brick->lines.file->path));
@@ -240,7 +242,7 @@ struct from_variable *from_brick_variable(struct from_brick *brick, struct from_
     }
     struct from_variable *variable = from_add(brick->lines.file, name.at, name.length);
     if (variable == NULL)
-        return NULL;
+        return;
     from_set_number(variable, values->kind, values->size, values->order);
     for (int d = values->dimensions - 1; d >= 0; d--)
         variable->shape[variable->dimensions++] = values->shape[d];
@@ -250,5 +252,4 @@ struct from_variable *from_brick_variable(struct from_brick *brick, struct from_
     if (elements < 0)
         from_lines_fail(&brick->lines, "more than 2^63-1 bytes");
     brick->bytes = elements * values->size;
-    return variable;
 }

@@ -21,7 +21,6 @@ struct reader {
     struct from_brick brick;
     int64_t samples, line_count, bands, type, order, interleave;
     struct from_span names; /* of the bands, separated by commas */
-    const char *reason;     /* why no variable can be a view; NULL: they can */
 };
 
 static const struct {
@@ -54,7 +53,7 @@ static void read_other(struct reader *r, struct from_span key, struct from_span 
     for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
         for (size_t j = 0; j < value.length && from_span_is(key, others[i].key); j++)
             if (value.at[j] >= '1' && value.at[j] <= '9')
-                r->reason = others[i].reason;
+                r->brick.reason = others[i].reason;
 }
 
 static void read_entry(struct reader *r, struct from_span key, struct from_span value)
@@ -127,8 +126,9 @@ static void find_data(struct reader *r)
             from_no_memory(file);
         return;
     }
-    r->reason = "there is no data file beside it (of the same name, alone or with .img, .dat, "
-                ".raw, .bsq, .bil or .bip)";
+    r->brick.reason =
+        "there is no data file beside it (of the same name, alone or with .img, .dat, "
+        ".raw, .bsq, .bil or .bip)";
 }
 
 /* Adds the whole image, in the order of the file. */
@@ -139,12 +139,9 @@ static void add_whole(struct reader *r, char kind, int size)
     const int64_t shapes[][3] = {[BSQ] = {r->samples, r->line_count, r->bands},
                                  [BIL] = {r->samples, r->bands, r->line_count},
                                  [BIP] = {r->bands, r->samples, r->line_count}};
-    struct from_variable *variable;
 
     memcpy(values.shape, shapes[r->interleave], sizeof(shapes[0]));
-    variable = from_brick_variable(&r->brick, (struct from_span){0}, &values);
-    if (variable && r->reason)
-        from_refuse(variable, "%s", r->reason);
+    from_brick_variable(&r->brick, (struct from_span){0}, &values);
 }
 
 /* Adds a band, whose values may be interleaved with other bands. */
@@ -171,8 +168,6 @@ static void add_band(struct reader *r, char kind, int size, int64_t band, struct
         if (bands > 1)
             variable->etype = from_spaced(variable->etype, bands * size);
     }
-    if (r->reason)
-        from_refuse(variable, "%s", r->reason);
 }
 
 static bool is_taken(const struct from_file *file, struct from_span name)

@@ -150,15 +150,13 @@ static void read_lines(struct reader *r)
 
 static void add_variable(struct reader *r)
 {
-    struct from_variable *variable;
     size_t files = r->brick.names.count;
 
     r->values.order = r->is_big ? '>' : '<';
-    variable = from_brick_variable(&r->brick, (struct from_span){0}, &r->values);
-    if (variable && r->is_compressed)
-        from_refuse(variable, "the image is compressed");
-    if (variable && !r->is_binary)
-        from_refuse(variable, "values are text");
+    from_brick_variable(&r->brick, (struct from_span){0}, &r->values);
+    r->brick.reason = r->is_compressed ? "the image is compressed"
+                      : r->is_binary   ? NULL
+                                       : "values are text";
     if (files > 1 && r->brick.bytes % (int64_t)files)
         from_lines_fail(&r->brick.lines, "%zu data files do not make up the image", files);
 }

@@ -197,13 +197,13 @@ static void check_nrrd(struct reader *r)
 
 static void add_variable(struct reader *r)
 {
-    struct from_variable *variable =
-        from_brick_variable(&r->brick, (struct from_span){0}, &r->values);
+    struct from_file *file = r->brick.lines.file;
 
-    if (variable && !r->is_raw)
-        from_refuse(variable, "encoding %.*s", (int)r->encoding.length, r->encoding.at);
-    if (variable && r->values.kind == 'V')
-        from_refuse(variable, "values of type block");
+    from_brick_variable(&r->brick, (struct from_span){0}, &r->values);
+    if (file->count && !r->is_raw)
+        from_refuse(file->variables, "encoding %.*s", (int)r->encoding.length, r->encoding.at);
+    if (r->values.kind == 'V')
+        r->brick.reason = "values of type block";
 }
 
 static bool is_nrrd(const struct from_bytes *head)

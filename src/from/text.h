@@ -101,6 +101,7 @@ struct from_brick {
     int64_t skipped;         /* lines of text to skip from start */
     int64_t disp;            /* of the block, from the end of these lines; or FROM_AT_END */
     json_t *view;            /* of the members; NULL: the blocks follow each other */
+    const char *reason;      /* why no variable can be a view; NULL: they can */
 };
 
 /* The functions below record errors in the file. */
@@ -128,11 +129,10 @@ struct from_values {
 
 /*
  * Adds a variable of that name with all values of the brick, and sets the brick's bytes. Without a
- * name, it is named after the header, without its suffix. Returns NULL if memory is exhausted. The
- * caller also checks the file's error: a variable may be too large.
+ * name, it is named after the header, without its suffix.
  */
-struct from_variable *from_brick_variable(struct from_brick *brick, struct from_span name,
-                                          const struct from_values *values);
+void from_brick_variable(struct from_brick *brick, struct from_span name,
+                         const struct from_values *values);
 
 /*
  * Ends the reading of a header, and releases the brick. Without an error, moves the file's
