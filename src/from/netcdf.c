@@ -50,10 +50,9 @@ static int read_header(struct from_file *file, const struct from_bytes *head, vo
     struct from_nc_header *header = argument;
 
     from_clear(file);
-    from_nc_free(header);
-    *header = (struct from_nc_header){0};
     if (!from_nc_is_it(head))
         return from_wrong(file, "not a file of netCDF's classic formats");
+    from_nc_free(header);
     return from_nc_read(head, file, header);
 }
 

@@ -106,10 +106,16 @@ static const unsigned char *read_values(struct reader *r, int64_t length, int si
     return take_bytes(r, padded_size(bytes));
 }
 
-static const unsigned char *read_name(struct reader *r, int64_t *length)
+/* Returns a new string, or NULL. */
+static char *read_name(struct reader *r)
 {
-    *length = read_count(r);
-    return read_values(r, *length, 1);
+    int64_t length = read_count(r);
+    const unsigned char *bytes = read_values(r, length, 1);
+    char *name = bytes ? strndup((const char *)bytes, (size_t)length) : NULL;
+
+    if (bytes && !name)
+        from_no_memory(r->file);
+    return name;
 }
 
 /* Reads the tag and the count of a list. Returns the count. */
@@ -131,38 +137,28 @@ static int read_type(struct reader *r)
     return has_stopped(r) ? BYTE : (int)type;
 }
 
-/* Adds an attribute, which has no values yet. */
-static struct from_nc_attribute *add_attribute(struct reader *r, const unsigned char *name,
-                                               int64_t length)
-{
-    struct from_nc_header *header = r->header;
-    bool room = VS_LIST_ROOM(header->attributes, header->attribute_count, header->attribute_room);
-    char *text = room ? strndup((const char *)name, (size_t)length) : NULL;
-
-    if (text == NULL) {
-        from_no_memory(r->file);
-        return NULL;
-    }
-    header->attributes[header->attribute_count] = (struct from_nc_attribute){.name = text};
-    return &header->attributes[header->attribute_count++];
-}
-
 /* Reads the attributes of a variable, or of the file (-1). */
 static void read_attributes(struct reader *r, long variable)
 {
-    int64_t items = read_list(r, TAG_ATTRIBUTE), length;
+    struct from_nc_header *header = r->header;
+    int64_t items = read_list(r, TAG_ATTRIBUTE);
 
     for (int64_t i = 0; i < items && !has_stopped(r); i++) {
-        const unsigned char *name = read_name(r, &length), *bytes;
-        struct from_nc_attribute *attribute = name ? add_attribute(r, name, length) : NULL;
-        if (attribute == NULL)
+        if (!VS_LIST_ROOM(header->attributes, header->attribute_count, header->attribute_room)) {
+            from_no_memory(r->file);
             return;
+        }
+        char *name = read_name(r);
+        if (name == NULL)
+            return;
+        struct from_nc_attribute *attribute = &header->attributes[header->attribute_count++];
         int kind = read_type(r);
-        attribute->variable = variable;
-        attribute->size = types[kind].size;
-        attribute->kind = types[kind].kind;
-        attribute->count = read_count(r);
-        bytes = read_values(r, attribute->count, attribute->size);
+        *attribute = (struct from_nc_attribute){.name = name,
+                                                .variable = variable,
+                                                .size = types[kind].size,
+                                                .kind = types[kind].kind,
+                                                .count = read_count(r)};
+        const unsigned char *bytes = read_values(r, attribute->count, attribute->size);
         if (bytes)
             memcpy(attribute->values, bytes,
                    (size_t)vs_min(attribute->count * attribute->size, FROM_NC_VALUES));
@@ -172,21 +168,18 @@ static void read_attributes(struct reader *r, long variable)
 static void read_dimensions(struct reader *r)
 {
     struct from_nc_header *header = r->header;
-    int64_t items = read_list(r, TAG_DIMENSION), length;
+    int64_t items = read_list(r, TAG_DIMENSION);
 
     for (int64_t i = 0; i < items && !has_stopped(r); i++) {
-        const unsigned char *bytes = read_name(r, &length);
-        if (bytes == NULL)
-            return;
-        bool room =
-            VS_LIST_ROOM(header->dimensions, header->dimension_count, header->dimension_room);
-        char *text = room ? strndup((const char *)bytes, (size_t)length) : NULL;
-        if (text == NULL) {
+        if (!VS_LIST_ROOM(header->dimensions, header->dimension_count, header->dimension_room)) {
             from_no_memory(r->file);
             return;
         }
+        char *name = read_name(r);
+        if (name == NULL)
+            return;
         header->dimensions[header->dimension_count++] =
-            (struct from_nc_dimension){.name = text, .length = read_count(r)};
+            (struct from_nc_dimension){.name = name, .length = read_count(r)};
     }
 }
 
@@ -231,12 +224,10 @@ static void read_shape(struct reader *r, struct from_variable *variable)
 
 static void read_variable(struct reader *r)
 {
-    int64_t length;
-    const unsigned char *bytes = read_name(r, &length);
+    char *name = read_name(r);
+    struct from_variable *variable = name ? from_add(r->file, name, strlen(name)) : NULL;
 
-    if (bytes == NULL)
-        return;
-    struct from_variable *variable = from_add(r->file, (const char *)bytes, (size_t)length);
+    free(name);
     if (variable == NULL)
         return;
     read_shape(r, variable);
@@ -392,10 +383,8 @@ bool from_nc_integers(const struct from_nc_header *header, long variable, const 
         return false;
     for (size_t i = 0; i < count; i++) {
         const unsigned char *bytes = found->values + i * (size_t)found->size;
-        uint64_t value = found->kind == 'i' && bytes[0] & 0x80 ? UINT64_MAX : 0;
-        for (int k = 0; k < found->size; k++)
-            value = value << 8 | bytes[k];
-        values[i] = (int64_t)value;
+        int unused = found->kind == 'i' ? 64 - 8 * found->size : 0; /* bits before the sign */
+        values[i] = (int64_t)(from_load(bytes, found->size, true) << unused) >> unused;
         if (values[i] < INT32_MIN || values[i] > INT32_MAX)
             return false;
     }

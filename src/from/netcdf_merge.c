@@ -261,6 +261,12 @@ static int compare_slots(const void *a, const void *b, void *argument)
                                                   : vs_compare(mine, its);
 }
 
+/* Returns the bytes of a variable in the slot, or of one record of it. */
+static int64_t bytes_of(const struct from_variable *variable, const struct slot *slot)
+{
+    return from_elements(variable) * variable->size / (slot->has_records ? variable->shape[0] : 1);
+}
+
 /* Makes slots for all variables that can be views and have values. */
 static int make_slots(struct merge *merge)
 {
@@ -275,10 +281,9 @@ static int make_slots(struct merge *merge)
         const struct from_variable *variable = &merge->file->variables[v];
         struct slot slot = {.variable = v,
                             .has_records = from_nc_has_records(&first->header, &first->file, v)};
-        int64_t elements = from_elements(variable);
-        if (variable->reason || elements == 0)
+        if (variable->reason || from_elements(variable) == 0)
             continue;
-        slot.bytes = elements * variable->size / (slot.has_records ? variable->shape[0] : 1);
+        slot.bytes = bytes_of(variable, &slot);
         for (int d = 0; d < variable->dimensions; d++)
             slot.is_split = slot.is_split || is_split(merge->set, first->header.shapes[v][d]);
         merge->slots[merge->count++] = slot;
@@ -338,14 +343,6 @@ static json_t *part_type(const struct merge *merge, const struct from_nc_member 
     return from_contiguous(variable->size);
 }
 
-/* Returns the bytes of a variable in a tile's file, or of one record of it. */
-static int64_t bytes_in_file(const struct from_nc_member *tile, const struct slot *slot)
-{
-    const struct from_variable *variable = &tile->file.variables[slot->variable];
-
-    return from_elements(variable) * variable->size / (slot->has_records ? variable->shape[0] : 1);
-}
-
 /* Returns the flags of a tile's parts that count, one for each slot. */
 static const bool *counts_of(const struct merge *merge, const struct from_nc_member *tile)
 {
@@ -365,12 +362,13 @@ static int add_parts(const struct merge *merge, const struct from_nc_member *til
 
     for (size_t i = 0; i < merge->count; i++) {
         const struct slot *slot = &merge->slots[i];
-        int64_t at = in_whole ? slot->at : tile->file.variables[slot->variable].at - base;
+        const struct from_variable *variable = &tile->file.variables[slot->variable];
+        int64_t at = in_whole ? slot->at : variable->at - base;
         if (slot->has_records != records || !counts[i])
             continue;
         if (at < *end)
             return -1;
-        *end = at + (in_whole ? slot->bytes : bytes_in_file(tile, slot));
+        *end = at + (in_whole ? slot->bytes : bytes_of(variable, slot));
         from_member(structure, at, part_type(merge, tile, slot, in_whole));
         added++;
     }
@@ -399,7 +397,7 @@ static json_t *type_of(struct merge *merge, const struct from_nc_member *tile, b
         at = in_whole ? merge->records_at : variable->at;
         stride = in_whole           ? merge->record
                  : variable->stride ? variable->stride
-                                    : bytes_in_file(tile, first);
+                                    : bytes_of(variable, first);
     }
     int fixed = add_parts(merge, tile, false, in_whole, 0, type, &end);
     int varying = add_parts(merge, tile, true, in_whole, at, record, &record_end);
