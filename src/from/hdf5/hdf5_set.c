@@ -109,16 +109,15 @@ static void refuse_filters(const struct reader *r, int filters)
     from_refuse(r->of.variable, "chunks are filtered (%s)", text);
 }
 
-/* Advances to the next chunk in C order. Returns false after the last one. */
-static bool next_chunk(const struct from_variable *variable, int64_t *start)
+/* Advances to the next chunk in C order. */
+static void next_chunk(const struct from_variable *variable, int64_t *start)
 {
     for (int d = variable->dimensions - 1; d >= 0; d--) {
         start[d] += variable->chunk[d];
         if (start[d] < variable->shape[d])
-            return true;
+            return;
         start[d] = 0;
     }
-    return false;
 }
 
 /* Returns the number of the variable's chunks, or -1 if there are more than CHUNKS_MAX. */
@@ -141,11 +140,8 @@ static int64_t count_chunks(const struct from_variable *variable)
  */
 static bool is_hole(const struct reader *r, const hsize_t *offset)
 {
-    static const hsize_t ones[FROM_DIMENSIONS_MAX] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-                                                      1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-                                                      1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     struct from_hdf5_watch *watch = &r->of.in->watch;
-    hid_t space = H5Dget_space(r->of.set), one = H5Screate_simple(1, ones, NULL);
+    hid_t space = H5Dget_space(r->of.set), one = H5Screate(H5S_SCALAR);
     hid_t type = H5Dget_type(r->of.set);
     void *element = calloc(1, (size_t)r->of.variable->size);
     bool is_read = false;
@@ -153,7 +149,7 @@ static bool is_hole(const struct reader *r, const hsize_t *offset)
     *watch = (struct from_hdf5_watch){.is_on = true, .at = -1};
     if (element == NULL)
         from_no_memory(r->of.file);
-    else if (H5Sselect_hyperslab(space, H5S_SELECT_SET, offset, NULL, ones, NULL) >= 0)
+    else if (H5Sselect_elements(space, H5S_SELECT_SET, 1, offset) >= 0)
         is_read = H5Dread(r->of.set, type, one, space, H5P_DEFAULT, element) >= 0;
     watch->is_on = false;
     free(element);

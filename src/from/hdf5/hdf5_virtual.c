@@ -329,24 +329,21 @@ static void add_boxes(struct virtual_set *self, struct from_pairing *pairing)
 
 static void map_part(struct virtual_set *self, size_t number)
 {
-    struct from_pairing *pairing = calloc(1, sizeof(*pairing));
+    struct from_pairing pairing;
     hid_t to = H5Pget_virtual_vspace(self->properties, number);
     hid_t from = H5Pget_virtual_srcspace(self->properties, number);
 
     find_source(self, number);
-    if (pairing == NULL)
-        from_no_memory(self->of->file);
-    else if (!has_failed(self) && !self->source.is_missing) {
-        if (!from_selection_read(to, self->variable, &pairing->to) ||
-            !from_selection_read(from, &self->source.variable, &pairing->from) ||
-            !from_pairing_start(pairing, self->source.variable.shape))
+    if (!has_failed(self) && !self->source.is_missing) {
+        if (!from_selection_read(to, self->variable, &pairing.to) ||
+            !from_selection_read(from, &self->source.variable, &pairing.from) ||
+            !from_pairing_start(&pairing, self->source.variable.shape))
             from_refuse(self->variable, "it is virtual, by selections that are not alike boxes");
         else
-            add_boxes(self, pairing);
+            add_boxes(self, &pairing);
     }
     H5Sclose(to);
     H5Sclose(from);
-    free(pairing);
 }
 
 /* Adds boxes for the gaps, which read as the fill value. Refuses mappings that overlap. */
