@@ -193,12 +193,14 @@ static void count_cyclic(struct from_axis *axis)
     int64_t whole = axis->length / axis->block, rest = axis->length % axis->block;
     const char *at = axis->coordinate.text;
 
-    axis->count = from_expression("%" PRId64 " * ((%" PRId64 " - %s) / %" PRId64 ")", axis->block,
-                                  whole + axis->ranks - 1, at, axis->ranks);
+    axis->blocks =
+        from_expression("(%" PRId64 " - %s) / %" PRId64, whole + axis->ranks - 1, at, axis->ranks);
+    axis->rest =
+        from_expression("%" PRId64 " * (1 - min(1, (%s - %" PRId64 ") * (%s - %" PRId64 ")))", rest,
+                        at, whole % axis->ranks, at, whole % axis->ranks);
+    axis->count = from_expression("%" PRId64 " * %s", axis->block, axis->blocks.text);
     if (rest)
-        axis->count = from_expression(
-            "%s + %" PRId64 " * (1 - min(1, (%s - %" PRId64 ") * (%s - %" PRId64 ")))",
-            axis->count.text, rest, at, whole % axis->ranks, at, whole % axis->ranks);
+        axis->count = from_expression("%s + %s", axis->count.text, axis->rest.text);
 }
 
 struct from_axis from_axis(const struct from_variable *variable, const struct from_grid *grid,

@@ -43,8 +43,10 @@ struct from_axis {
     int64_t block;                       /* the length of a block */
     struct from_term coordinate;         /* of the rank along this dimension */
     /* The first index and the number of indices of a block. With a cyclic distribution only
-       count is used, for all indices. */
+       count is used, for all indices: those of whole blocks, and those of the truncated last one.
+     */
     struct from_term start, count;
+    struct from_term blocks, rest; /* the number of whole blocks, and the latter indices */
 };
 
 /* Returns dimension d of a variable, divided by the grid. */

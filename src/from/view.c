@@ -216,28 +216,21 @@ static json_t *shifted_term(json_t *displacement, json_t *child)
  */
 static json_t *cyclic_loop(const struct from_axis *axis, int64_t stride, json_t *child)
 {
-    int64_t whole = axis->length / axis->block, rest = axis->length % axis->block;
+    int64_t rest = axis->length % axis->block;
     int64_t round = vs_mul_capped(vs_mul_capped(axis->ranks, axis->block), stride);
-    const char *at = axis->coordinate.text;
     json_t *block = make_loop(json_integer(axis->block), stride, json_incref(child));
-    json_t *blocks =
-        make_loop(from_term_json(from_expression("(%" PRId64 " - %s) / %" PRId64,
-                                                 whole + axis->ranks - 1, at, axis->ranks)),
-                  round, block);
-    json_t *first = from_term_json(from_expression("min(%s * %" PRId64 ", %" PRId64 ") * %" PRId64,
-                                                   at, axis->block, axis->length, stride));
-    json_t *tail =
-        make_loop(from_term_json(from_expression(
-                      "%" PRId64 " * (1 - min(1, (%s - %" PRId64 ") * (%s - %" PRId64 ")))", rest,
-                      at, whole % axis->ranks, at, whole % axis->ranks)),
-                  stride, child);
+    json_t *blocks = make_loop(from_term_json(axis->blocks), round, block);
+    json_t *first =
+        from_term_json(from_expression("min(%s * %" PRId64 ", %" PRId64 ") * %" PRId64,
+                                       axis->coordinate.text, axis->block, axis->length, stride));
+    json_t *tail = make_loop(from_term_json(axis->rest), stride, child);
 
     if (!rest) {
         json_decref(tail);
         return shifted_term(first, blocks);
     }
     return json_pack("{s:s, s:[i,i], s:[o,I], s:[o,o]}", "type", "struct", "blocklengths", 1, 1,
-                     "displacements", first, (json_int_t)(whole * axis->block * stride), "types",
+                     "displacements", first, (json_int_t)((axis->length - rest) * stride), "types",
                      blocks, tail);
 }
 
