@@ -51,14 +51,18 @@ static int64_t fail_fits(struct reader *r, const char *what)
 
 static void start_unit(struct reader *r)
 {
-    r->kind[0] = r->name[0] = r->compression[0] = '\0';
-    r->version = r->parameters = r->fields = r->seen = 0;
-    r->bits = r->axes = -1;
-    r->groups = r->values = r->behind = 1;
-    r->first = 1;
-    r->has_groups = r->is_compressed = false;
-    memset(r->shape, 0, sizeof(r->shape));
     memset(r->forms, 0, FIELDS_MAX * sizeof(*r->forms));
+    *r = (struct reader){.source = r->source,
+                         .file = r->file,
+                         .at = r->at,
+                         .unit = r->unit,
+                         .forms = r->forms,
+                         .bits = -1,
+                         .axes = -1,
+                         .groups = 1,
+                         .first = 1,
+                         .values = 1,
+                         .behind = 1};
 }
 
 /* Copies a quoted string without its trailing blanks. Two quotes in it stand for one. */

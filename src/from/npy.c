@@ -161,7 +161,6 @@ static void read_descr(struct reader *r)
 {
     struct type type = read_type(r, 0);
 
-    json_decref(r->variable->etype);
     r->variable->etype = type.json;
     r->variable->size = type.size;
     r->variable->datarep = from_datarep(r->order);

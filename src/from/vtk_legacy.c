@@ -184,10 +184,9 @@ static void skip_strings(struct reader *r, int64_t count)
         unsigned char text[8] = {0};
         int64_t got = r->source->read(r->source->self, text, sizeof(text), r->at);
         int width = 8 >> (text[0] >> 6);
-        uint64_t length = text[0] & 0x3f;
 
-        for (int i = 1; i < width; i++)
-            length = length << 8 | text[i];
+        text[0] &= 0x3f;
+        uint64_t length = from_load(text, width, true);
         /* VTK stores a length in 8 bytes only if 4 are too few. */
         if (got < width || (width == 8 && length < 1 << 30) ||
             length > (uint64_t)(r->source->size - r->at - width))
