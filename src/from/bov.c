@@ -24,16 +24,13 @@ struct reader {
 
 static void read_sizes(struct reader *r, struct from_span value, int64_t *sizes)
 {
-    int count = from_span_numbers(value, sizes, 3);
+    int count = from_span_numbers(value, 1, sizes, 3);
 
+    if (count < 1)
+        from_lines_fail(&r->brick.lines, "expected one to three positive numbers");
     /* VisIt accepts fewer than three sizes for a plane or a line. */
     for (int d = count; count > 0 && d < 3; d++)
         sizes[d] = 1;
-    for (int d = 0; d < 3; d++)
-        if (count < 1 || sizes[d] < 1) {
-            from_lines_fail(&r->brick.lines, "expected one to three positive numbers");
-            return;
-        }
 }
 
 static void read_type(struct reader *r, struct from_span value)
@@ -80,12 +77,11 @@ static void read_entry(struct reader *r, struct from_span key, struct from_span 
         if (r->values.order == '<' && !from_span_is(value, "LITTLE"))
             from_lines_fail(&r->brick.lines, "DATA_ENDIAN must be LITTLE or BIG");
     } else if (from_span_is(key, "BYTE_OFFSET")) {
-        if (!from_span_number(value, &r->brick.disp) || r->brick.disp < 0)
+        if (!from_span_number(value, 0, &r->brick.disp))
             from_lines_fail(&r->brick.lines, "BYTE_OFFSET must be a number of 0 or more");
     } else if (from_span_is(key, "DATA_COMPONENTS")) {
         r->values.components = 2;
-        if (!from_span_is(value, "COMPLEX") &&
-            (!from_span_number(value, &r->values.components) || r->values.components < 1))
+        if (!from_span_is(value, "COMPLEX") && !from_span_number(value, 1, &r->values.components))
             from_lines_fail(&r->brick.lines, "DATA_COMPONENTS must be a positive number");
     } else if (from_span_is(key, "HAS_BOUNDARY") && from_span_is(value, "true")) {
         r->brick.reason = "its parts overlap (HAS_BOUNDARY)";

@@ -68,8 +68,7 @@ static void read_entry(struct reader *r, struct from_span key, struct from_span 
     from_lines_braces(&r->brick.lines, &value);
     for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
         if (from_span_is(key, numbers[i].key)) {
-            if (!from_span_number(value, numbers[i].number) ||
-                *numbers[i].number < numbers[i].least)
+            if (!from_span_number(value, numbers[i].least, numbers[i].number))
                 from_lines_fail(&r->brick.lines, "%s must be a number of at least %d",
                                 numbers[i].key, (int)numbers[i].least);
             return;

@@ -90,7 +90,7 @@ static void read_number(struct reader *r, struct from_span value, int64_t *numbe
     struct from_span rest;
 
     from_span_split(value, "/", &value, &rest);
-    if (!from_span_number(value, number))
+    if (!from_span_number(value, INT64_MIN, number))
         fail_fits(r, "expected a number");
 }
 
@@ -109,7 +109,7 @@ static int64_t index_of(struct from_span key, const char *name)
         return -1;
     key.at += length;
     key.length -= length;
-    return from_span_number(key, &index) && index > 0 ? index : -1;
+    return from_span_number(key, 1, &index) ? index : -1;
 }
 
 /* Reads NAXISn. Axes come in order. */
@@ -255,7 +255,7 @@ static json_t *column_type(struct from_variable *variable, const char *form, int
     size_t digits = strspn(form, "0123456789");
 
     *bytes = 0;
-    if (digits && (digits > 9 || !from_span_number((struct from_span){form, digits}, &count)))
+    if (digits && (digits > 9 || !from_span_number((struct from_span){form, digits}, 0, &count)))
         count = -1;
     for (size_t i = 0; i < sizeof(types) / sizeof(*types) && count >= 0; i++)
         if (types[i].code == form[digits]) {

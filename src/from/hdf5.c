@@ -230,10 +230,8 @@ static int read_line(struct stripes *stripes, const char *line)
     for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
         size_t length = strlen(numbers[i].key);
         if (!strncmp(line, numbers[i].key, length))
-            return from_span_number(from_span_of(line + length), numbers[i].number) &&
-                           *numbers[i].number > 0
-                       ? 0
-                       : -EINVAL;
+            return from_span_number(from_span_of(line + length), 1, numbers[i].number) ? 0
+                                                                                       : -EINVAL;
     }
     if (!strncmp(line, folder, strlen(folder))) {
         free(stripes->folder);

@@ -58,7 +58,7 @@ static bool is_true(struct from_span value)
 
 static void read_sizes(struct reader *r, struct from_span value)
 {
-    r->values.dimensions = from_span_sizes(value, r->values.shape, FROM_DIMENSIONS_MAX - 1);
+    r->values.dimensions = from_span_numbers(value, 1, r->values.shape, FROM_DIMENSIONS_MAX - 1);
     if (r->values.dimensions < 1)
         from_lines_fail(&r->brick.lines, "DimSize must be a list of positive numbers");
 }
@@ -85,7 +85,7 @@ static void read_data_file(struct reader *r, struct from_span value)
 
     r->has_data = true;
     from_span_word(&rest, 0, &word);
-    int count = from_span_numbers(rest, numbers, 3);
+    int count = from_span_numbers(rest, INT64_MIN, numbers, 3);
     r->is_local = from_span_is(value, "LOCAL");
     if (r->is_local)
         return;
@@ -118,7 +118,7 @@ static void read_entry(struct reader *r, struct from_span key, struct from_span 
 
     for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
         if (from_span_is(key, numbers[i].key) &&
-            (!from_span_number(value, numbers[i].number) || *numbers[i].number < numbers[i].least))
+            !from_span_number(value, numbers[i].least, numbers[i].number))
             from_lines_fail(&r->brick.lines, "%s must be a number of at least %d", numbers[i].key,
                             (int)numbers[i].least);
     for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++)

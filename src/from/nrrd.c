@@ -65,7 +65,7 @@ static void read_dimension(struct reader *r, struct from_span value)
 {
     int64_t number;
 
-    if (!from_span_number(value, &number) || number < 1 || number > FROM_DIMENSIONS_MAX)
+    if (!from_span_number(value, 1, &number) || number > FROM_DIMENSIONS_MAX)
         from_lines_fail(&r->brick.lines, "dimension must be 1 to %d", FROM_DIMENSIONS_MAX);
     else
         r->dimension = (int)number;
@@ -73,7 +73,7 @@ static void read_dimension(struct reader *r, struct from_span value)
 
 static void read_sizes(struct reader *r, struct from_span value)
 {
-    r->values.dimensions = from_span_sizes(value, r->values.shape, FROM_DIMENSIONS_MAX);
+    r->values.dimensions = from_span_numbers(value, 1, r->values.shape, FROM_DIMENSIONS_MAX);
     if (r->values.dimensions < 1)
         from_lines_fail(&r->brick.lines, "sizes must be positive numbers");
 }
@@ -93,13 +93,13 @@ static void read_encoding(struct reader *r, struct from_span value)
 
 static void read_byte_skip(struct reader *r, struct from_span value)
 {
-    if (!from_span_number(value, &r->brick.disp) || r->brick.disp < FROM_AT_END)
+    if (!from_span_number(value, FROM_AT_END, &r->brick.disp))
         from_lines_fail(&r->brick.lines, "byte skip must be a number of -1 or more");
 }
 
 static void read_line_skip(struct reader *r, struct from_span value)
 {
-    if (!from_span_number(value, &r->brick.skipped) || r->brick.skipped < 0)
+    if (!from_span_number(value, 0, &r->brick.skipped))
         from_lines_fail(&r->brick.lines, "line skip must be a number of 0 or more");
 }
 
@@ -111,7 +111,7 @@ static void read_data_file(struct reader *r, struct from_span value)
 
     r->is_detached = true;
     from_span_word(&rest, 0, &word);
-    int count = from_span_numbers(rest, numbers, 4);
+    int count = from_span_numbers(rest, INT64_MIN, numbers, 4);
     if (from_span_is(word, "LIST") && (count == 0 || count == 1)) {
         r->files_at = count ? numbers[0] : -1;
         from_brick_add_list(&r->brick);

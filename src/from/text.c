@@ -104,7 +104,7 @@ bool from_span_word(struct from_span *rest, char mark, struct from_span *word)
     return word->length > 0;
 }
 
-bool from_span_number(struct from_span span, int64_t *number)
+bool from_span_number(struct from_span span, int64_t least, int64_t *number)
 {
     size_t i = span.length && (*span.at == '-' || *span.at == '+');
     int64_t value = 0;
@@ -115,27 +115,19 @@ bool from_span_number(struct from_span span, int64_t *number)
         if (!isdigit((unsigned char)span.at[i]) || __builtin_mul_overflow(value, 10, &value) ||
             __builtin_add_overflow(value, span.at[i] - '0', &value))
             return false;
-    *number = *span.at == '-' ? -value : value;
-    return true;
+    value = *span.at == '-' ? -value : value;
+    if (value >= least)
+        *number = value;
+    return value >= least;
 }
 
-int from_span_numbers(struct from_span span, int64_t *list, int most)
+int from_span_numbers(struct from_span span, int64_t least, int64_t *list, int most)
 {
     struct from_span word;
     int count = 0;
 
     while (from_span_word(&span, ',', &word))
-        if (count == most || !from_span_number(word, &list[count++]))
-            return -1;
-    return count;
-}
-
-int from_span_sizes(struct from_span span, int64_t *list, int most)
-{
-    int count = from_span_numbers(span, list, most);
-
-    for (int i = 0; i < count; i++)
-        if (list[i] < 1)
+        if (count == most || !from_span_number(word, least, &list[count++]))
             return -1;
     return count;
 }
@@ -201,7 +193,7 @@ int64_t from_words_number(struct from_words *words)
 
     for (; words->at < words->end && isdigit((unsigned char)*words->at); words->at++)
         digits.length++;
-    if (!from_span_number(digits, &number))
+    if (!from_span_number(digits, 0, &number))
         from_words_fail(words, is_number ? "a number is larger than 2^63-1" : "expected a number");
     return number;
 }

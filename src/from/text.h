@@ -46,14 +46,13 @@ bool from_span_split(struct from_span span, const char *marks, struct from_span 
    is left. */
 bool from_span_word(struct from_span *rest, char mark, struct from_span *word);
 
-/* Reads a decimal number that spans the whole text. */
-bool from_span_number(struct from_span span, int64_t *number);
+/* Reads a decimal number that spans the whole text. Returns false if it is no number, or less than
+   `least`. */
+bool from_span_number(struct from_span span, int64_t least, int64_t *number);
 
-/* Reads numbers that are separated by blanks or commas. Returns their count, or -1 if an item is
-   not a number or there are more than most. from_span_sizes returns -1 also if one is less than 1.
- */
-int from_span_numbers(struct from_span span, int64_t *list, int most);
-int from_span_sizes(struct from_span span, int64_t *list, int most);
+/* Reads such numbers, which are separated by blanks or commas. Returns their count, or -1 if an
+   item is not one or there are more than most. */
+int from_span_numbers(struct from_span span, int64_t least, int64_t *list, int most);
 
 /* Words of text headers: strings in quotes, numbers, names, marks. */
 

@@ -103,7 +103,7 @@ static int64_t read_number(struct reader *r, int word, int64_t least)
     const char *text = r->words[word];
     int64_t value;
 
-    if (!text || !from_span_number(from_span_of(text), &value) || value < least) {
+    if (!text || !from_span_number(from_span_of(text), least, &value)) {
         fail_vtk(r, "expected a number");
         return 0;
     }

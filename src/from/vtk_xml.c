@@ -94,7 +94,7 @@ static int64_t number_of(struct reader *r, const char **attributes, const char *
     const char *text = attribute_of(attributes, name);
     int64_t value = otherwise;
 
-    if (text && (!from_span_number(from_span_of(text), &value) || value < least)) {
+    if (text && !from_span_number(from_span_of(text), least, &value)) {
         fail_xml(r, "an attribute is not a number, or too small");
         return least;
     }
@@ -123,7 +123,7 @@ static void read_piece(struct reader *r, const char **attributes)
 
     r->pieces++;
     memset(points, 0, sizeof(r->piece.points));
-    if (extent && from_span_numbers(from_span_of(extent), ends, 6) != 6) {
+    if (extent && from_span_numbers(from_span_of(extent), INT64_MIN, ends, 6) != 6) {
         fail_xml(r, "Extent must be six numbers");
         return;
     }
