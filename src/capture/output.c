@@ -114,58 +114,53 @@ static json_t *make_spec(const char *path, int ranks, json_t *views)
     return spec;
 }
 
-/* Returns the length of a list at text that has only numbers, strings and null; else 0. */
-static size_t plain_list(const char *text)
+/* Returns true for a value without members, and for a list whose members have none. */
+static bool fits_line(const json_t *value)
 {
-    bool quoted = false;
-
-    for (const char *at = text + 1;; at++)
-        if (*at == '"')
-            quoted = !quoted;
-        else if (!quoted && *at == ']')
-            return (size_t)(at - text) + 1;
-        else if (!*at || *at == '\\' || (!quoted && (*at == '[' || *at == '{')))
-            return 0;
+    for (size_t i = 0; i < json_array_size(value); i++)
+        if (json_is_array(json_array_get(value, i)) || json_is_object(json_array_get(value, i)))
+            return false;
+    return json_object_size(value) == 0;
 }
 
-/* Copies a list onto one line. Returns the end of the copy. */
-static char *put_on_line(char *to, const char *list, size_t length)
+/* Prints a value whose line begins with that many blanks. */
+static void print_value(FILE *to, json_t *value, int blanks)
 {
-    for (size_t i = 0; i < length; i++) {
-        if (list[i] != '\n')
-            *to++ = list[i];
-        else
-            while (list[i + 1] == ' ')
-                i++;
-        if (list[i] == ',')
-            *to++ = ' ';
+    bool is_object = json_is_object(value);
+    size_t count = json_object_size(value) + json_array_size(value);
+    void *entry = json_object_iter(value);
+
+    if (fits_line(value)) {
+        json_dumpf(value, to, JSON_ENCODE_ANY);
+        return;
     }
-    return to;
+    fputc(is_object ? '{' : '[', to);
+    for (size_t i = 0; i < count; i++, entry = json_object_iter_next(value, entry)) {
+        fprintf(to, "%s\n%*s", i ? "," : "", blanks + 2, "");
+        if (is_object)
+            fprintf(to, "\"%s\": ", json_object_iter_key(entry));
+        print_value(to, is_object ? json_object_iter_value(entry) : json_array_get(value, i),
+                    blanks + 2);
+    }
+    fprintf(to, "\n%*s%c", blanks, "", is_object ? '}' : ']');
 }
 
-/* Returns new text that is indented, with lists of numbers on one line. Works in place, because
-   it only gets shorter. */
-static char *format_spec(const json_t *spec)
+/* Returns new text that is indented, with lists of numbers on one line. */
+static char *format_spec(json_t *spec)
 {
-    char *text = json_dumps(spec, JSON_INDENT(2)), *to = text;
-    bool quoted = false;
-    size_t list;
+    char *text = NULL;
+    size_t size;
+    FILE *memory = open_memstream(&text, &size);
+    bool failed;
 
-    for (const char *from = text; from && *from;) {
-        list = !quoted && *from == '[' ? plain_list(from) : 0;
-        if (list) {
-            to = put_on_line(to, from, list);
-            from += list;
-            continue;
-        }
-        if (*from == '\\')
-            *to++ = *from++;
-        else if (*from == '"')
-            quoted = !quoted;
-        *to++ = *from++;
+    if (memory == NULL)
+        return NULL;
+    print_value(memory, spec, 0);
+    failed = ferror(memory);
+    if (fclose(memory) || failed) {
+        free(text);
+        text = NULL;
     }
-    if (text)
-        *to = '\0';
     return text;
 }
 
