@@ -323,8 +323,10 @@ static json_t *part_type(const struct merge *merge, const struct from_nc_member 
                          const struct slot *slot, bool in_whole)
 {
     const struct from_variable *variable = &merge->file->variables[slot->variable];
-    json_t *sizes = json_array(), *subsizes = json_array(), *starts = json_array();
 
+    if (variable->dimensions == slot->has_records)
+        return from_contiguous(variable->size);
+    json_t *sizes = json_array(), *subsizes = json_array(), *starts = json_array();
     for (int d = slot->has_records; d < variable->dimensions; d++) {
         int64_t number = tile->header.shapes[slot->variable][d];
         const struct from_nc_range *range = &tile->ranges[number];
@@ -333,14 +335,9 @@ static json_t *part_type(const struct merge *merge, const struct from_nc_member 
         json_array_append_new(subsizes, json_integer(range->count));
         json_array_append_new(starts, json_integer(in_whole ? range->start : range->skip));
     }
-    if (json_array_size(sizes))
-        return json_pack("{s:s, s:o, s:o, s:o, s:s, s:o}", "type", "subarray", "sizes", sizes,
-                         "subsizes", subsizes, "starts", starts, "order", "C", "oldtype",
-                         from_contiguous(variable->size));
-    json_decref(sizes);
-    json_decref(subsizes);
-    json_decref(starts);
-    return from_contiguous(variable->size);
+    return json_pack("{s:s, s:o, s:o, s:o, s:s, s:o}", "type", "subarray", "sizes", sizes,
+                     "subsizes", subsizes, "starts", starts, "order", "C", "oldtype",
+                     from_contiguous(variable->size));
 }
 
 /* Returns the flags of a tile's parts that count, one for each slot. */
