@@ -84,6 +84,7 @@ static void read_set(struct visit *visit, const char *name, hid_t set, const H5O
     struct from_hdf5_set it = {.file = visit->file,
                                .in = &visit->in,
                                .set = set,
+                               .properties = H5Dget_create_plist(set),
                                .wanted = from_is_wanted(visit->file, name),
                                .variable = from_add(visit->file, name, strlen(name))};
 
@@ -93,6 +94,7 @@ static void read_set(struct visit *visit, const char *name, hid_t set, const H5O
         from_fail(visit->file->error, -EIO, visit->in.path, "it is no longer there");
     if (it.variable && from_hdf5_read(&it, visit->in.base + (int64_t)info->addr) == H5D_VIRTUAL)
         from_hdf5_virtual(&it);
+    H5Pclose(it.properties);
     from_whole_clear(&scratch);
 }
 

@@ -24,7 +24,6 @@ struct source {
 
 struct virtual_set {
     const struct from_hdf5_set *of;
-    hid_t properties;
     struct from_variable *variable;
     struct source source; /* the current one */
     struct from_boxes boxes, gaps;
@@ -103,11 +102,12 @@ static void read_source(struct virtual_set *self, hid_t set, struct from_hdf5_fi
     struct source *source = &self->source;
     H5D_layout_t layout = H5D_LAYOUT_ERROR;
     hid_t mine = H5Dget_type(self->of->set), its = H5Dget_type(set);
+    hid_t properties = H5Dget_create_plist(set);
     H5O_info_t info;
 
     if (H5Oget_info2(set, &info, H5O_INFO_BASIC) >= 0)
         layout = from_hdf5_read(&(struct from_hdf5_set){self->of->file, self->of->whole, in, set,
-                                                        true, &source->variable},
+                                                        properties, true, &source->variable},
                                 in->base + (int64_t)info.addr);
     if (source->variable.reason)
         from_refuse(self->variable, "%s of %s: %s", source->set_name, source->name,
@@ -121,6 +121,7 @@ static void read_source(struct virtual_set *self, hid_t set, struct from_hdf5_fi
                     source->name);
     else
         take_source(self);
+    H5Pclose(properties);
     H5Tclose(mine);
     H5Tclose(its);
 }
@@ -193,10 +194,10 @@ static void open_source(struct virtual_set *self)
 static char *read_name(const struct virtual_set *self, size_t number,
                        ssize_t (*get)(hid_t, size_t, char *, size_t))
 {
-    ssize_t length = get(self->properties, number, NULL, 0);
+    ssize_t length = get(self->of->properties, number, NULL, 0);
     char *name = length < 0 ? NULL : calloc((size_t)length + 1, 1);
 
-    if (name && get(self->properties, number, name, (size_t)length + 1) < 0) {
+    if (name && get(self->of->properties, number, name, (size_t)length + 1) < 0) {
         free(name);
         name = NULL;
     }
@@ -330,8 +331,8 @@ static void add_boxes(struct virtual_set *self, struct from_pairing *pairing)
 static void map_part(struct virtual_set *self, size_t number)
 {
     struct from_pairing pairing;
-    hid_t to = H5Pget_virtual_vspace(self->properties, number);
-    hid_t from = H5Pget_virtual_srcspace(self->properties, number);
+    hid_t to = H5Pget_virtual_vspace(self->of->properties, number);
+    hid_t from = H5Pget_virtual_srcspace(self->of->properties, number);
 
     find_source(self, number);
     if (!has_failed(self) && !self->source.is_missing) {
@@ -390,7 +391,6 @@ void from_hdf5_virtual(const struct from_hdf5_set *set)
 {
     struct from_variable *variable = set->variable;
     struct virtual_set self = {.of = set,
-                               .properties = H5Dget_create_plist(set->set),
                                .variable = variable,
                                .boxes.dimensions = variable->dimensions,
                                .gaps.dimensions = variable->dimensions};
@@ -398,7 +398,7 @@ void from_hdf5_virtual(const struct from_hdf5_set *set)
 
     if (set->whole == NULL)
         from_refuse(variable, "it is virtual");
-    else if (variable->dimensions == 0 || H5Pget_virtual_count(self.properties, &count) < 0)
+    else if (variable->dimensions == 0 || H5Pget_virtual_count(set->properties, &count) < 0)
         from_refuse(variable, "a damaged header");
     else if (from_elements(variable) > 0 || count > 0)
         map_all(&self, count);
@@ -406,5 +406,4 @@ void from_hdf5_virtual(const struct from_hdf5_set *set)
     drop_source(&self.source);
     free(self.boxes.records);
     free(self.gaps.records);
-    H5Pclose(self.properties);
 }
