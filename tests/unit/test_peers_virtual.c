@@ -33,9 +33,11 @@ static void run_until(double second)
     world.now = second * SECOND;
 }
 
-/* Starts nodes, runs them until a time in seconds, and checks that all have joined. */
+/* Frees the nodes of the test before. Starts nodes, runs them until a time in seconds, and checks
+   that all have joined. */
 static void begin_world(int nodes, int width, double second)
 {
+    world_free();
     cluster_init(&cluster, nodes);
     fanout = width;
     world.costs = (struct world_costs){.processor = 1, .latency = 10, .bandwidth = 1000};
@@ -105,7 +107,6 @@ TEST(test_the_reason_names_silent_nodes)
              second, third);
     for (int i = 0; i < 4; i++)
         check_degraded(i, 1, why);
-    world_free();
 }
 
 /* A node that is silent for less than half of peer_timeout is not named. */
@@ -114,7 +115,6 @@ TEST(test_the_reason_does_not_name_other_nodes)
     lose_after_silence(3);
     for (int i = 0; i < 4; i++)
         check_degraded(i, 1, "killed");
-    world_free();
 }
 
 /* The silence of others while node 0 itself was stopped does not count. */
@@ -127,7 +127,6 @@ TEST(test_the_reason_does_not_count_a_pause)
     run_until(9.1);
     for (int i = 0; i < 3; i++)
         check_degraded(i, 1, "killed");
-    world_free();
 }
 
 /* The reason is no format string. Its line break is replaced. */
@@ -153,7 +152,6 @@ TEST(test_all_nodes_get_the_reason_as_one_line)
         for (int k = 0; mpiio_peers_peer(world.node[i].peers, k, &peer) == 0; k++)
             assert_string_equal(peer.state, "closed");
     }
-    world_free();
 }
 
 /* A peer does not receive. */
@@ -181,7 +179,6 @@ TEST(test_a_peer_whose_queue_is_full_is_declared_failed)
         while (full_node >= 0)
             assert_true(world_step(10 * SECOND));
         check_degraded(node, 1 - node, "it does not receive what it is sent");
-        world_free();
     }
 }
 
@@ -199,7 +196,6 @@ TEST(test_all_nodes_have_fresh_leases)
             assert_true(daemons[i].lease - mpiio_lease_clock() > TIMEOUT / 4 * 3 - 2100);
         }
     }
-    world_free();
 }
 
 /* They still receive each other's messages. */
@@ -221,7 +217,6 @@ TEST(test_degraded_nodes_grant_no_leases)
         assert_false(daemons[i].alone);
         assert_int_equal(world.node[i].peers->peer[1]->given, given[i]);
     }
-    world_free();
 }
 
 /* Makes a node receive peer 1's answer to the heartbeat with that number. */
@@ -252,7 +247,6 @@ TEST(test_only_an_answer_to_the_last_heartbeat_counts)
     world_call(0, 5.51 * SECOND, echo, now);
     run_until(5.52);
     assert_int_equal(peers->beats_awaited, 0);
-    world_free();
 }
 
 /* Requests to unmount. */
@@ -313,7 +307,6 @@ TEST(test_force_reaches_only_nodes_that_have_not_answered)
     for (int i = 0; i < NODES; i++)
         assert_true(daemons[i].ended && !daemons[i].degraded);
     check_requests(4, 3, 1);
-    world_free();
 }
 
 /* Several frames arrive at once. */
@@ -349,13 +342,11 @@ TEST(test_an_invalid_frame_among_others_is_an_error)
     run_until(3.1);
     for (int i = 0; i < 3; i += 2)
         check_degraded(i, 1, "it sent an invalid message");
-    world_free();
 
     begin_world(3, 2, 3);
     world_call(0, 3 * SECOND, send_invalid, 1); /* to node 1 */
     run_until(3.1);
     check_degraded(1, 0, "it sent an invalid message");
-    world_free();
 }
 
 /* Sends EPOCH to peer 1, and DEGRADED right behind it if argument is not 0. */
@@ -379,7 +370,6 @@ TEST(test_an_epoch_does_not_begin_if_degraded_follows)
         assert_int_equal(daemons[1].degraded, degrades);
         if (degrades)
             check_degraded(1, 2, "gone");
-        world_free();
     }
 }
 
@@ -404,16 +394,12 @@ TEST(test_peers_close_only_their_own_descriptors)
 
 TEST(test_the_host_defaults_to_the_machines_name)
 {
-    struct mpiio_peers_options options;
+    struct mpiio_peers_options options = make_options(&daemons[0], 1, TIMEOUT, NULL);
     struct mpiio_peers *peers;
     char machine[256] = "";
 
     assert_int_equal(gethostname(machine, sizeof(machine) - 1), 0);
-    world.nodes = 1;
-    options = options_of(0);
-    options.host = NULL;
     assert_int_equal(mpiio_roster_create(&options, &peers), 0);
     assert_string_equal(peers->host, machine[0] != '\0' ? machine : "?");
     mpiio_roster_free(peers);
-    world.nodes = 0;
 }
