@@ -36,8 +36,19 @@ struct model {
 static struct model model;
 static unsigned char seen[BYTES], bytes[BYTES];
 
+static inline void end_model(void)
+{
+    for (int i = 0; i < model.slices; i++)
+        mpiio_slice_free(model.slice[i]);
+    mpiio_store_drop_cache(model.store, model.cache);
+    close_all(NULL, model.store, model.fd);
+}
+
+/* Makes a model, after freeing that of the test before. */
 static inline void start(int64_t dirty_max)
 {
+    if (model.store != NULL)
+        end_model();
     restore_guard();
     memset(&model, 0, sizeof(model));
     model.fd = make_file();
@@ -52,14 +63,6 @@ static inline struct mpiio_slice *add_slice(struct vs_view *view)
     mpiio_slice_set_id(slice, (uint64_t)model.slices + 100);
     model.slice[model.slices++] = slice;
     return slice;
-}
-
-static inline void end(void)
-{
-    for (int i = 0; i < model.slices; i++)
-        mpiio_slice_free(model.slice[i]);
-    mpiio_store_drop_cache(model.store, model.cache);
-    close_all(NULL, model.store, model.fd);
 }
 
 static inline unsigned char model_byte(int64_t at)

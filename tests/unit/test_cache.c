@@ -71,7 +71,6 @@ TEST(test_random)
         store_rest();
         for (int i = 0; i < model.slices; i++)
             read_slice(i, 0, (size_t)(room_of(i) < 700000 ? room_of(i) : 700000));
-        end();
     }
 }
 
@@ -98,7 +97,6 @@ TEST(test_merged_runs)
     mpiio_store_counters(model.store, &before);
     assert_int_equal(before.store_write_bytes + before.store_map_write_bytes, 3 << 20);
     check_file();
-    end();
 }
 
 /* The end of the file as slices see it. Append, truncate and reserve depend on it. */
@@ -134,7 +132,6 @@ TEST(test_end)
     assert_int_equal(mpiio_cache_store_all(model.cache), 0);
     assert_int_equal(mpiio_slice_size(slice), 4008);
     expect_bytes(slice, "abc\0\0\0\0\0", 8, 4000);
-    end();
 }
 
 /* Reads past the file's end, where later positions of the slice lie within the file again. */
@@ -152,7 +149,6 @@ TEST(test_behind_end)
     write_slice(1, 90000, 7000);
     read_slice(0, 0, 100000);
     read_slice(0, 777, 70000);
-    end();
 }
 
 static int start_bytes(void **state)
@@ -162,15 +158,9 @@ static int start_bytes(void **state)
     return 0;
 }
 
-static int end_bytes(void **state)
-{
-    end();
-    return 0;
-}
-
 /* Only one generation is frozen at a time. Errors last until the data is stored. mpiio_cache_stop
    ends the wait for a flush. */
-TEST(test_generations, start_bytes, end_bytes)
+TEST(test_generations, start_bytes)
 {
     struct mpiio_source *source = (struct mpiio_source *)model.cache;
 
@@ -217,7 +207,6 @@ TEST(test_memory)
     assert_in_range(table, 0, 64 << 10);
     write_slice(0, 0, 3 << 20);
     expect_bytes(model.slice[0], bytes, 3 << 20, 0);
-    end();
 }
 
 static int end_failed(void **state)
@@ -248,7 +237,6 @@ TEST(test_failure, NULL, end_failed)
         assert_int_equal(mpiio_cache_error(model.cache, 100), 0);
         settle_all();
         check_file();
-        end();
     }
 }
 
@@ -280,12 +268,11 @@ TEST(test_write_through)
         assert_true(mpiio_cache_is_empty(model.cache));
         store_all();
         read_slice(1, 0, BYTES);
-        end();
     }
 }
 
 /* If the kernel has no memory for a slot, the write fails and older data stays. */
-TEST(test_no_memory, start_bytes, end_bytes)
+TEST(test_no_memory, start_bytes)
 {
     const struct mpiio_slots *slots;
     struct mpiio_cache_stats stats;
@@ -310,12 +297,10 @@ TEST(test_no_memory, start_bytes, end_bytes)
 
 /* A filesystem may return any error. That includes the error by which engines mark postponed
    blocks, which is not reported to writers. */
-TEST(test_refused, NULL, end_failed)
+TEST(test_refused, start_bytes, end_failed)
 {
     struct mpiio_cache_stats stats;
 
-    start(64 << 20);
-    add_slice(make_view("'disp': 0"));
     write_slice(0, 0, 100);
     refuse(EAGAIN);
     assert_int_equal(mpiio_cache_store_all(model.cache), -EIO);
@@ -327,7 +312,6 @@ TEST(test_refused, NULL, end_failed)
     store_all();
     assert_int_equal(mpiio_cache_error(model.cache, 100), 0);
     check_file();
-    end();
 }
 
 /* A part of a value goes straight to the file. If the file refuses it, the write is not retried. */
@@ -344,7 +328,6 @@ TEST(test_part_refused, NULL, end_failed)
         assert_int_equal(refusals, 99);
     }
     refuse(0);
-    end();
 }
 
 /* Questions about the cache have answers for a store without one. */

@@ -92,7 +92,6 @@ TEST(test_random_blocks)
         for (int i = 0; i < UNIT_ROUNDS(1000); i++)
             random_step();
         store_rest();
-        end();
     }
 }
 

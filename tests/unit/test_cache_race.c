@@ -32,8 +32,20 @@ static void on_full(void *argument)
     sem_post(&asked);
 }
 
+static void end_store(void)
+{
+    for (int i = 0; i < WRITERS; i++)
+        mpiio_slice_free(writers[i].slice);
+    mpiio_store_drop_cache(store, cache);
+    close_all(NULL, store, fd);
+    sem_destroy(&asked);
+}
+
+/* Opens a file for the writers, after closing that of the test before. */
 static void start(int64_t dirty_max, int64_t run)
 {
+    if (store != NULL)
+        end_store();
     restore_guard();
     fd = make_file();
     store = open_store_for(fd, O_RDWR);
@@ -47,16 +59,6 @@ static void start(int64_t dirty_max, int64_t run)
         writers[i].slice = make_slice(store, make_vector(i * run, run, WRITERS * run));
         mpiio_slice_set_id(writers[i].slice, (uint64_t)i);
     }
-}
-
-static void end(void)
-{
-    for (int i = 0; i < WRITERS; i++)
-        mpiio_slice_free(writers[i].slice);
-    mpiio_store_drop_cache(store, cache);
-    mpiio_store_close(store);
-    sem_destroy(&asked);
-    close(fd);
 }
 
 /* A writer sees its own writes at any moment, whatever is flushed and whatever others write beside
@@ -175,7 +177,6 @@ TEST(test_writers_and_flusher)
         assert_int_equal(pthread_join(flusher, NULL), 0);
         assert_true(right);
         check_file();
-        end();
     }
 }
 
@@ -195,7 +196,6 @@ TEST(test_degrade)
         join_threads(threads, WRITERS);
         assert_true(mpiio_cache_is_empty(cache));
         check_file();
-        end();
     }
 }
 
@@ -242,7 +242,6 @@ TEST(test_room)
         assert_int_equal(mpiio_cache_store_all(cache), 0);
     assert_int_equal(written, sizeof(many));
     check_much();
-    end();
 }
 
 TEST(test_room_by_degrading)
@@ -255,7 +254,6 @@ TEST(test_room_by_degrading)
     check_much();
     assert_int_equal(mpiio_cache_store_all(cache), 0);
     check_much();
-    end();
 }
 
 /* After write-back has stopped, a writer must not hang. */
@@ -268,7 +266,6 @@ TEST(test_room_after_stop)
     assert_in_range(written, 1, 1 << 20);
     check_much();
     assert_int_equal(mpiio_slice_write(writers[0].slice, many, 100, written), -EIO);
-    end();
 }
 
 /* A flush that fails is asked for again, but not at once. */
@@ -295,7 +292,6 @@ TEST(test_room_after_failure)
     mpiio_cache_get_stats(cache, &stats);
     assert_true(stats.failed >= 1);
     check_much();
-    end();
 }
 
 BEFORE_TESTS
