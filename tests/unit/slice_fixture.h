@@ -110,9 +110,12 @@ static inline struct opened open_slice(int flags, struct vs_view *view)
     return opened;
 }
 
-static inline void close_opened(const struct opened *opened)
+/* Closes a file of a test, unless it is closed. */
+static inline void close_opened(struct opened *opened)
 {
-    close_all(opened->slice, opened->store, opened->fd);
+    if (opened->store != NULL)
+        close_all(opened->slice, opened->store, opened->fd);
+    *opened = (struct opened){0};
 }
 
 /* Opens a second file description of an open file, for reading and writing. */

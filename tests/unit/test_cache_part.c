@@ -45,19 +45,18 @@ static void leave_file(struct node *node)
     mpiio_store_close(node->store);
 }
 
+/* Makes a file of two nodes, after closing that of the test before. */
 static void start_nodes(int64_t disp, int64_t dirty_max)
 {
+    if (one.store != NULL) {
+        leave_file(&one);
+        leave_file(&other);
+        close(fd);
+    }
     restore_guard();
     fd = make_file();
     join_file(&one, disp, dirty_max);
     join_file(&other, disp, 64 << 20);
-}
-
-static void end_nodes(void)
-{
-    leave_file(&one);
-    leave_file(&other);
-    close(fd);
 }
 
 static void put(const struct node *node, const void *from, size_t length, int64_t offset)
@@ -137,7 +136,6 @@ TEST(test_parts_go_to_the_file)
     assert_int_equal(stats.dirty_bytes, 8);
     store_node(&one);
     expect_in_file(0, 4, 0x44);
-    end_nodes();
 }
 
 /* Each node writes its half of each value, between two flushes. */
@@ -162,7 +160,6 @@ TEST(test_parts_of_two_nodes)
     for (int i = 0; i < COUNT; i++)
         expect_in_file(MPIIO_BLOCK_SIZE - 998, i,
                        i | (int64_t)(i * 7 & 0xff) << 16 | (int64_t)(i % 128) << 24);
-    end_nodes();
 }
 
 /* A partial write shows in a dirty value that would otherwise overwrite it when it is stored. */
@@ -178,7 +175,6 @@ TEST(test_part_of_a_dirty_value)
     put_part(&other, 0, 2, "\x55");
     put_part(&one, 0, 0, "\x66");
     expect_in_file(0, 0, 0x01557766);
-    end_nodes();
 }
 
 /* Waiting for a flush. */
@@ -292,7 +288,6 @@ TEST(test_part_of_a_frozen_value)
         put_part(&other, 0, 2, "\x55");
         store_node(&one);
         expect_in_file(disp, 0, 0x01557704);
-        end_nodes();
     }
 }
 
@@ -316,7 +311,6 @@ TEST(test_nobody_waits_after_stop)
     assert_int_equal(offset, 8);
     assert_int_equal(mpiio_slice_settle(one.slice, true, &offset, &length), 0);
     resolve_node(&one, 0);
-    end_nodes();
 }
 
 /* A writer that waits for room holds no lock, because storing dirty data may need it. A part of
@@ -345,7 +339,6 @@ TEST(test_no_locks_while_waiting_for_room)
     for (int i = 0; i < COUNT; i++)
         if (be32toh(image[i]) != (uint32_t)values[i])
             fail_msg("value %d is %" PRIu32, i, be32toh(image[i]));
-    end_nodes();
 }
 
 /* A write-through discards older bytes of the value in any generation. */
@@ -362,7 +355,6 @@ TEST(test_part_written_through)
         put_part(&other, 0, 2, "\x55");
         store_node(&one);
         expect_in_file(MPIIO_BLOCK_SIZE - 2, 0, 0x01557704);
-        end_nodes();
     }
 }
 
@@ -385,7 +377,6 @@ TEST(test_errors_are_told, NULL, end_failed)
     expect_long(&one, 100, 0x01027704);
     store_node(&one);
     expect_in_file(0, 100, 0x01027704);
-    end_nodes();
 }
 
 /* A torn value that is given up is laid over the bytes that other nodes have written meanwhile. */
@@ -407,7 +398,6 @@ TEST(test_torn_value_is_stored_at_once)
     store_node(&other);
     store_node(&one);
     expect_in_file(0, 0, -9);
-    end_nodes();
 }
 
 /* Two nodes at once, each with flushes of its own. */
@@ -521,7 +511,6 @@ TEST(test_two_nodes_at_once)
                                workers[1].wanted[i][LOWER] << 16 |
                                workers[1].wanted[i][HIGHER] << 24);
     }
-    end_nodes();
 }
 
 BEFORE_TESTS

@@ -13,21 +13,22 @@
 
 static struct opened file;
 
-/* Opens a file with a slice that refuses values which do not fit. */
+/* Another slice of the same bytes, as a second rank has it. NULL: none. */
+static struct mpiio_slice *second;
+
+/* Opens a file with a slice that refuses values which do not fit. Closes that of the test before.
+ */
 static void open_file(struct vs_view *view)
 {
+    mpiio_slice_free(second);
+    second = NULL;
+    close_opened(&file);
     file = open_slice(O_RDWR, view);
 }
 
 static int open_longs(void **state)
 {
     open_file(make_view(LONGS));
-    return 0;
-}
-
-static int close_file(void **state)
-{
-    close_opened(&file);
     return 0;
 }
 
@@ -70,7 +71,7 @@ static void expect_torn(bool last, int64_t offset)
     assert_int_equal(length, 8);
 }
 
-TEST(a_value_that_does_not_fit_leaves_the_file, open_longs, close_file)
+TEST(a_value_that_does_not_fit_leaves_the_file, open_longs)
 {
     const int64_t values[] = {1, 2, INT64_C(1) << 31, 4}, good[] = {5, -6, INT32_MIN, INT32_MAX};
 
@@ -84,13 +85,12 @@ TEST(a_value_that_does_not_fit_leaves_the_file, open_longs, close_file)
     expect_file("\0\0\0\5\xff\xff\xff\xfa\x80\0\0\0\x7f\xff\xff\xff", 16);
 }
 
-TEST(narrow_truncate_keeps_the_lower_bytes)
+TEST(narrow_truncate_keeps_the_lower_bytes, open_longs)
 {
     const int64_t values[] = {INT64_C(0x123456789a), INT64_C(0x10000000007)};
     const int64_t back[] = {INT64_C(0x3456789a), 7};
 
-    file.fd = make_file();
-    file.store = open_store_for(file.fd, O_RDWR);
+    mpiio_slice_free(file.slice);
     assert_int_equal(
         mpiio_slice_new(file.store, make_view(LONGS), MPIIO_NARROW_TRUNCATE, &file.slice), 0);
     put(values, 8, 0);
@@ -99,12 +99,11 @@ TEST(narrow_truncate_keeps_the_lower_bytes)
     expect_settled(file.slice, false);
     expect_file("\x34\x56\x78\x9a\0\0\0\7", 8);
     expect_slice(back, sizeof(back));
-    close_opened(&file);
 }
 
 /* While -1 is written in parts, some values between do not fit into the file. Reads return them,
    but they are not stored. */
-TEST(a_torn_element_waits_for_its_rest, open_longs, close_file)
+TEST(a_torn_element_waits_for_its_rest, open_longs)
 {
     const int64_t before = 5, after = -7, half = INT64_C(0x00000000fffffff9);
     const int low = NATIVE_IS_BIG ? 4 : 0, high = 4 - low;
@@ -120,7 +119,7 @@ TEST(a_torn_element_waits_for_its_rest, open_longs, close_file)
     expect_settled(file.slice, false);
 }
 
-TEST(a_torn_element_may_be_given_up, open_longs, close_file)
+TEST(a_torn_element_may_be_given_up, open_longs)
 {
     const int64_t before[] = {5, 6};
 
@@ -139,7 +138,7 @@ TEST(a_torn_element_may_be_given_up, open_longs, close_file)
 }
 
 /* Only so many torn elements are kept; more are refused. */
-TEST(so_many_elements_may_be_torn, open_longs, close_file)
+TEST(so_many_elements_may_be_torn, open_longs)
 {
     int64_t offset, length;
     int kept = 0;
@@ -173,22 +172,12 @@ TEST(extended_numbers_come_byte_by_byte)
     }
     expect_settled(file.slice, false);
     expect_slice(bytes, 64);
-    close_opened(&file);
 }
-
-/* Another slice of the same bytes, as a second rank has it. */
-static struct mpiio_slice *second;
 
 static void open_ranks(struct vs_view *view)
 {
     open_file(vs_view_ref(view));
     second = make_slice(file.store, view);
-}
-
-static void close_ranks(void)
-{
-    mpiio_slice_free(second);
-    close_opened(&file);
 }
 
 /* x87 has encodings without the integer bit. The file has a NaN for such a number. */
@@ -212,7 +201,6 @@ TEST(what_was_stored_is_not_stored_again)
         expect_bytes(file.slice, &newer, 4, 0);
         assert_int_equal(mpiio_slice_read(file.slice, got, 16, 0), 16);
         assert_memory_equal(got, &newer, 10);
-        close_ranks();
     }
 }
 
@@ -233,7 +221,6 @@ TEST(what_was_stored_can_be_completed)
     memcpy(seen, &value, 8);
     expect_slice(seen, 16);
     expect_file("\x3f\xff\x80\0\0\0\0\0\0\0\0\0\0\0\0\0", 16);
-    close_opened(&file);
 }
 
 #endif
@@ -274,7 +261,6 @@ TEST(settling_twice_changes_nothing)
                 assert_memory_equal(before, after, NUMBERS * size);
             wrote[who] = false;
         }
-        close_ranks();
     }
 }
 
@@ -293,7 +279,6 @@ TEST(the_file_grows_to_what_is_shown)
         put("\3", 1, 3 * size - 1);
         assert_int_equal(mpiio_slice_size(file.slice), 3 * size);
         expect_bytes(file.slice, "\3", 1, 3 * size - 1);
-        close_opened(&file);
     }
 }
 
@@ -315,7 +300,6 @@ TEST(sizes_are_those_of_the_slice)
     assert_int_equal(mpiio_slice_size(file.slice), 110);
     assert_int_equal(mpiio_slice_resize(file.slice, INT64_MAX), -EFBIG);
     assert_int_equal(mpiio_slice_write(file.slice, &value, 8, INT64_MAX - 7), -EFBIG);
-    close_opened(&file);
 }
 
 /* The file may grow to the middle of a value. A value that is stored in part does not count, so a
@@ -340,7 +324,6 @@ TEST(a_full_file_ends_at_a_whole_value)
                              whole > 8 ? whole - 8 : -EFBIG);
             limit_file(RLIM_INFINITY);
         }
-        close_opened(&file);
     }
 }
 
@@ -363,7 +346,6 @@ TEST(holes_are_found_by_whole_elements)
         if (at == INT64_C(16) << 20)
             break;
     }
-    close_opened(&file);
 }
 
 /* Many threads, and two stores, as two daemons have them. */
@@ -439,5 +421,4 @@ TEST(parts_of_elements_are_not_lost)
         assert_int_equal(values[2 * i + 1], -(int64_t)byte_of(PARTS, i, ROUNDS - 1));
     }
     close_opened(&other);
-    close_opened(&file);
 }
