@@ -23,7 +23,7 @@ struct node {
     struct mpiio_slice *bytes; /* shows the file's bytes */
 };
 
-static int fd;
+static int fd = -1;
 static struct node one, other;
 
 /* Makes a node of the file. The file's longs begin at disp. */
@@ -43,16 +43,15 @@ static void leave_file(struct node *node)
     mpiio_slice_free(node->bytes);
     mpiio_store_drop_cache(node->store, node->cache);
     mpiio_store_close(node->store);
+    *node = (struct node){0};
 }
 
 /* Makes a file of two nodes, after closing that of the test before. */
 static void start_nodes(int64_t disp, int64_t dirty_max)
 {
-    if (one.store != NULL) {
-        leave_file(&one);
-        leave_file(&other);
-        close(fd);
-    }
+    leave_file(&one);
+    leave_file(&other);
+    close(fd);
     restore_guard();
     fd = make_file();
     join_file(&one, disp, dirty_max);
