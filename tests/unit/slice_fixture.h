@@ -93,20 +93,21 @@ static inline void close_all(struct mpiio_slice *slice, struct mpiio_store *stor
     close(fd);
 }
 
-/* A file of a test, with a store and a slice of it. */
+/* A file of a test, with a store and perhaps a slice of it. */
 struct opened {
     int fd;
     struct mpiio_store *store;
     struct mpiio_slice *slice;
 };
 
-/* Opens a new file with these flags, and makes a slice of it. */
+/* Opens a new file with these flags, and makes a slice of it unless the view is NULL. */
 static inline struct opened open_slice(int flags, struct vs_view *view)
 {
     struct opened opened = {.fd = make_file()};
 
     opened.store = open_store_for(opened.fd, flags);
-    opened.slice = make_slice(opened.store, view);
+    if (view != NULL)
+        opened.slice = make_slice(opened.store, view);
     return opened;
 }
 

@@ -80,17 +80,16 @@ TEST(pages_of_a_local_file_are_not_dropped)
 {
     static const enum mpiio_coherence kinds[] = {
         MPIIO_COHERENCE_LOCAL, MPIIO_COHERENCE_CLOSE_TO_OPEN, MPIIO_COHERENCE_NONE};
-    int fd = make_file();
-    struct mpiio_store *store = open_store(fd);
+    struct opened opened = open_slice(O_RDONLY, NULL);
 
     for (int i = 0; i < 3; i++) {
         int before = dropped;
 
-        mpiio_file_set_coherence(store->file, kinds[i]);
-        assert_int_equal(mpiio_file_refresh(store->file), 0);
+        mpiio_file_set_coherence(opened.store->file, kinds[i]);
+        assert_int_equal(mpiio_file_refresh(opened.store->file), 0);
         assert_int_equal(dropped > before, kinds[i] != MPIIO_COHERENCE_LOCAL);
     }
-    close_all(NULL, store, fd);
+    close_opened(&opened);
 }
 
 TEST(an_error_of_statx_is_returned)

@@ -43,29 +43,25 @@ static void await_growth(int fd)
 /* Writes runs of 8 bytes from START on, into a file that has just grown to size bytes. */
 static void check_growing(int64_t size, bool has_page)
 {
-    int fd = make_file();
-    struct mpiio_store *store;
-    struct mpiio_slice *slice;
+    struct opened opened = open_slice(O_RDWR, make_vector(START, RUN, 2 * RUN));
     struct mpiio_counters counters;
     unsigned char bytes[RUNS * RUN], file[2 * RUN * RUNS];
 
-    assert_int_equal(ftruncate(fd, START), 0);
+    assert_int_equal(ftruncate(opened.fd, START), 0);
     if (has_page)
-        write_file(fd, "x", 1, START - 1);
-    assert_int_equal(ftruncate(fd, size), 0);
-    store = open_store_for(fd, O_RDWR);
-    slice = make_slice(store, make_vector(START, RUN, 2 * RUN));
+        write_file(opened.fd, "x", 1, START - 1);
+    assert_int_equal(ftruncate(opened.fd, size), 0);
     for (size_t i = 0; i < sizeof(bytes); i++)
         bytes[i] = (unsigned char)(i % 255 + 1);
     growing = true;
-    write_bytes(slice, bytes, sizeof(bytes), 0);
+    write_bytes(opened.slice, bytes, sizeof(bytes), 0);
     assert_false(growing);
-    mpiio_store_counters(store, &counters);
+    mpiio_store_counters(opened.store, &counters);
     assert_true(counters.store_map_write_bytes > sizeof(bytes) / 2);
-    assert_int_equal(pread(fd, file, sizeof(file), START), sizeof(file));
+    assert_int_equal(pread(opened.fd, file, sizeof(file), START), sizeof(file));
     for (int i = 0; i < RUNS; i++)
         assert_memory_equal(file + 2 * RUN * i, bytes + RUN * i, RUN);
-    close_all(slice, store, fd);
+    close_opened(&opened);
 }
 
 TEST(test_pages_near_and_far_from_the_new_end)

@@ -74,18 +74,17 @@ static void check_case(const json_t *test)
     size_t length;
     unsigned char *data = from_hex(json_object_get(test, "data"), &length);
     char *text = json_dumps(json_object_get(test, "spec"), 0);
-    int fd = make_file();
-    struct mpiio_store *store = open_store(fd);
+    struct opened file = open_slice(O_RDONLY, NULL);
 
-    write_file(fd, data, length, 0);
+    write_file(file.fd, data, length, 0);
     assert_non_null(text);
     if (vs_spec_parse(text, strlen(text), "case", "/", NULL, &spec, &error))
         fail_msg("case %ld: %s: %s", (long)json_integer_value(json_object_get(test, "case")),
                  error.pointer, error.reason);
     assert_int_equal(json_array_size(json_object_get(test, "slices")), vs_spec_ranks(spec));
     for (size_t rank = 0; rank < (size_t)vs_spec_ranks(spec); rank++)
-        check_rank(spec, test, rank, store);
-    close_all(NULL, store, fd);
+        check_rank(spec, test, rank, file.store);
+    close_opened(&file);
     free(data);
     free(text);
     vs_spec_free(spec);

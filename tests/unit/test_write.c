@@ -125,53 +125,46 @@ TEST(test_windows_edges_and_far_ends)
 
 TEST(test_what_may_not_be_written)
 {
-    int fd = make_file();
-    struct mpiio_store *store = open_store(fd);
-    struct mpiio_slice *slice = make_slice(store, make_vector(0, 8, 32));
+    struct opened file = open_slice(O_RDONLY, make_vector(0, 8, 32));
     int64_t offset = -1;
 
-    assert_int_equal(mpiio_slice_write(slice, "x", 1, 0), -EBADF);
-    assert_int_equal(mpiio_slice_append(slice, "x", 1, &offset), -EBADF);
-    assert_int_equal(mpiio_slice_resize(slice, 100), -EBADF);
-    assert_int_equal(mpiio_slice_reserve(slice, 0, 100), -EBADF);
-    mpiio_slice_free(slice);
-    mpiio_store_close(store);
-    store = open_store_for(fd, O_RDWR);
-    slice = make_slice(store, make_view("'filetype': {'type': 'resized', 'lb': 0, 'extent': 4, "
+    assert_int_equal(mpiio_slice_write(file.slice, "x", 1, 0), -EBADF);
+    assert_int_equal(mpiio_slice_append(file.slice, "x", 1, &offset), -EBADF);
+    assert_int_equal(mpiio_slice_resize(file.slice, 100), -EBADF);
+    assert_int_equal(mpiio_slice_reserve(file.slice, 0, 100), -EBADF);
+    close_opened(&file);
+    file = open_slice(O_RDWR, make_view("'filetype': {'type': 'resized', 'lb': 0, 'extent': 4, "
                                         "'oldtype': {'type': 'contiguous', 'count': 8}}"));
-    assert_int_equal(mpiio_slice_write(slice, "x", 1, 0), -EINVAL);
-    mpiio_slice_free(slice);
-    slice = make_slice(store, make_vector(0, 8, 32));
-    assert_int_equal(mpiio_slice_write(slice, "x", 1, -1), -EINVAL);
-    write_bytes(slice, "x", 0, 5);
-    assert_int_equal(mpiio_slice_size(slice), 0);
-    assert_int_equal(mpiio_slice_reserve(slice, 0, 0), -EINVAL);
-    assert_int_equal(mpiio_slice_reserve(slice, 10, INT64_MAX), -EFBIG);
-    assert_int_equal(mpiio_slice_resize(slice, -1), -EINVAL);
-    close_all(slice, store, fd);
+    assert_int_equal(mpiio_slice_write(file.slice, "x", 1, 0), -EINVAL);
+    close_opened(&file);
+    file = open_slice(O_RDWR, make_vector(0, 8, 32));
+    assert_int_equal(mpiio_slice_write(file.slice, "x", 1, -1), -EINVAL);
+    write_bytes(file.slice, "x", 0, 5);
+    assert_int_equal(mpiio_slice_size(file.slice), 0);
+    assert_int_equal(mpiio_slice_reserve(file.slice, 0, 0), -EINVAL);
+    assert_int_equal(mpiio_slice_reserve(file.slice, 10, INT64_MAX), -EFBIG);
+    assert_int_equal(mpiio_slice_resize(file.slice, -1), -EINVAL);
+    close_opened(&file);
 }
 
 TEST(test_limits)
 {
-    int fd = make_file();
-    struct mpiio_store *store = open_store_for(fd, O_RDWR);
-    struct mpiio_slice *slice = make_slice(store, make_vector(0, 8, 32));
-    int64_t limit = vs_map_facts(vs_view_map(mpiio_slice_view(slice)))->limit;
-    struct mpiio_slice *empty;
+    struct opened file = open_slice(O_RDWR, make_vector(0, 8, 32));
+    int64_t limit = vs_map_facts(vs_view_map(mpiio_slice_view(file.slice)))->limit;
 
-    assert_int_equal(mpiio_slice_write(slice, "xy", 2, limit), -EFBIG);
-    assert_int_equal(mpiio_slice_write(slice, "xy", 2, INT64_MAX), -EFBIG);
+    assert_int_equal(mpiio_slice_write(file.slice, "xy", 2, limit), -EFBIG);
+    assert_int_equal(mpiio_slice_write(file.slice, "xy", 2, INT64_MAX), -EFBIG);
     /* Valid in the view, but too large for a filesystem. */
-    assert_int_equal(mpiio_slice_write(slice, "xy", 2, limit - 1), -EFBIG);
-    assert_int_equal(mpiio_slice_resize(slice, limit + 1), -EFBIG);
-    assert_int_equal(mpiio_slice_resize(slice, INT64_MAX), -EFBIG);
-    assert_int_equal(mpiio_slice_reserve(slice, limit, 1), -EFBIG);
-    assert_int_equal(mpiio_slice_size(slice), 0);
-    mpiio_slice_free(slice);
-    empty = make_slice(store, make_view("'filetype': {'type': 'contiguous', 'count': 0}"));
-    assert_int_equal(mpiio_slice_write(empty, "xy", 2, 0), -EFBIG);
-    assert_int_equal(mpiio_slice_size(empty), 0);
-    close_all(empty, store, fd);
+    assert_int_equal(mpiio_slice_write(file.slice, "xy", 2, limit - 1), -EFBIG);
+    assert_int_equal(mpiio_slice_resize(file.slice, limit + 1), -EFBIG);
+    assert_int_equal(mpiio_slice_resize(file.slice, INT64_MAX), -EFBIG);
+    assert_int_equal(mpiio_slice_reserve(file.slice, limit, 1), -EFBIG);
+    assert_int_equal(mpiio_slice_size(file.slice), 0);
+    close_opened(&file);
+    file = open_slice(O_RDWR, make_view("'filetype': {'type': 'contiguous', 'count': 0}"));
+    assert_int_equal(mpiio_slice_write(file.slice, "xy", 2, 0), -EFBIG);
+    assert_int_equal(mpiio_slice_size(file.slice), 0);
+    close_opened(&file);
 }
 
 /* The present size is no error, however many bits it has. */
@@ -381,22 +374,22 @@ TEST(test_growing_without_fallocate)
     static const int errors[] = {EOPNOTSUPP, ENOSYS, ENODEV};
 
     for (int i = 0; i < 3; i++) {
-        int fd = make_file();
-        struct mpiio_store *store = open_store_for(fd, O_RDWR);
+        struct opened opened = open_slice(O_RDWR, NULL);
+        struct mpiio_file *file = opened.store->file;
         char last;
 
         fallocate_error = errors[i];
-        assert_int_equal(store->file->ops->grow(store->file, 100), 0);
-        write_file(fd, "x", 1, 99);
-        assert_int_equal(store->file->ops->grow(store->file, 50), 0);
-        assert_int_equal(store->file->ops->grow(store->file, 100), 0);
-        assert_int_equal(stat_of(fd).st_size, 100);
-        assert_int_equal(pread(fd, &last, 1, 99), 1);
+        assert_int_equal(file->ops->grow(file, 100), 0);
+        write_file(opened.fd, "x", 1, 99);
+        assert_int_equal(file->ops->grow(file, 50), 0);
+        assert_int_equal(file->ops->grow(file, 100), 0);
+        assert_int_equal(stat_of(opened.fd).st_size, 100);
+        assert_int_equal(pread(opened.fd, &last, 1, 99), 1);
         assert_int_equal(last, 'x');
         fallocate_error = EIO;
-        assert_int_equal(store->file->ops->grow(store->file, 200), -EIO);
+        assert_int_equal(file->ops->grow(file, 200), -EIO);
         fallocate_error = 0;
-        close_all(NULL, store, fd);
+        close_opened(&opened);
     }
 }
 
@@ -465,19 +458,19 @@ TEST(test_full_tiles_need_no_read)
     char *bytes = aligned_alloc(4096, length);
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        int fd = make_file();
+        struct opened file = open_slice(O_RDWR, NULL);
         int run = cases[i].run;
-        struct mpiio_store *store = open_store_for(fd, O_RDWR);
 
-        assert_int_equal(ftruncate(fd, cases[i].size), 0);
+        assert_int_equal(ftruncate(file.fd, cases[i].size), 0);
         for (int rank = 0; rank < 4; rank++) {
-            struct mpiio_slice *slice = make_slice(store, make_vector(rank * run, run, 4 * run));
+            struct mpiio_slice *slice =
+                make_slice(file.store, make_vector(rank * run, run, 4 * run));
 
             memset(bytes, 'a' + rank, length);
             write_bytes(slice, bytes, length, 0);
             mpiio_slice_free(slice);
         }
-        mpiio_store_counters(store, &counters);
+        mpiio_store_counters(file.store, &counters);
         assert_int_equal(counters.store_reads, 0);
         assert_int_equal(counters.store_map_bytes, 0);
         assert_int_equal(counters.slice_writes, 4);
@@ -485,10 +478,10 @@ TEST(test_full_tiles_need_no_read)
         assert_int_equal(counters.store_write_bytes + counters.store_map_write_bytes, 4 * length);
         assert_int_equal(counters.store_writes, cases[i].calls);
         for (int64_t k = 0; k < 4 * (int64_t)length; k += 997) {
-            assert_int_equal(pread(fd, bytes, 1, k), 1);
+            assert_int_equal(pread(file.fd, bytes, 1, k), 1);
             assert_int_equal(bytes[0], 'a' + k / run % 4);
         }
-        close_all(NULL, store, fd);
+        close_opened(&file);
     }
     free(bytes);
 }

@@ -56,11 +56,10 @@ static void write_zeros(struct mpiio_slice *const *slices, int count, int64_t st
 /* Two slices have alternating runs. A block is full when both have written it. */
 TEST(test_blocks_that_all_have_filled)
 {
-    int fd = make_file();
-    struct mpiio_store *store = open_store_for(fd, O_RDWR);
+    struct opened file = open_slice(O_RDWR, make_view("'etype': 'double', 'filetype': " RUNS));
     struct mpiio_slice *slices[] = {
-        make_slice(store, make_view("'etype': 'double', 'filetype': " RUNS)),
-        make_slice(store, make_view("'disp': 8, 'etype': 'double', 'filetype': " RUNS))};
+        file.slice,
+        make_slice(file.store, make_view("'disp': 8, 'etype': 'double', 'filetype': " RUNS))};
 
     write_zeros(&slices[0], 1, 0, 2 * BLOCK);
     write_zeros(&slices[1], 1, BLOCK, BLOCK * 3 / 2);
@@ -74,13 +73,12 @@ TEST(test_blocks_that_all_have_filled)
     write_zeros(slices, 2, 0, BLOCK / 2);
     for (int i = 0; i < 8; i++)
         assert_int_equal(calls[i], i == 0 || i == 2);
-    assert_int_equal(mpiio_store_sync(store, true), 0);
+    assert_int_equal(mpiio_store_sync(file.store, true), 0);
     calls[0] = 0;
     write_zeros(slices, 2, 0, BLOCK / 2);
     await(0);
-    for (int i = 0; i < 2; i++)
-        mpiio_slice_free(slices[i]);
-    close_all(NULL, store, fd);
+    mpiio_slice_free(slices[1]);
+    close_opened(&file);
 }
 
 /* The slice stores to the first window of the file. */
@@ -107,28 +105,27 @@ TEST(test_a_sync_detaches_pages_that_were_stored_to)
 TEST(test_a_write_can_fill_several_blocks)
 {
     enum { RANGES = 16, LENGTH = BLOCK / 2 / RANGES };
-    int fd = make_file();
-    struct mpiio_store *store = open_store_for(fd, O_RDWR);
+    struct opened opened = open_slice(O_RDWR, NULL);
+    struct mpiio_file *file = opened.store->file;
     struct mpiio_range ranges[RANGES];
     struct mpiio_counters done = {0};
     struct mpiio_transfer transfer = {
         .position = 3 * BLOCK, .ranges = ranges, .count = RANGES, .done = &done};
 
     memset(calls, 0, sizeof(calls));
-    mpiio_write_behind_wrote(&store->file->write_behind, BLOCK, BLOCK * 7 / 2, BLOCK * 5 / 2);
+    mpiio_write_behind_wrote(&file->write_behind, BLOCK, BLOCK * 7 / 2, BLOCK * 5 / 2);
     await(1);
     await(2);
     transfer.buffer = calloc(1, BLOCK);
     for (int i = 0; i < RANGES; i++)
         ranges[i] = (struct mpiio_range){BLOCK / 2 + i * LENGTH, LENGTH - 8};
-    store->file->ops->write_ranges(store->file, &transfer);
+    file->ops->write_ranges(file, &transfer);
     assert_int_equal(transfer.error, 0);
     await(3);
     free(transfer.buffer);
-    mpiio_store_close(store);
+    close_opened(&opened);
     for (int i = 0; i < 8; i++)
         assert_int_equal(calls[i], i >= 1 && i <= 3);
-    close(fd);
 }
 
 /* Few bytes far apart do not fill a block. A block that fills slowly is replaced by newer ones. */
