@@ -13,12 +13,13 @@
 
 static unsigned char content[FILE_BYTES];
 
-static int make_content_file(void)
+/* Opens a file that has the content, for reading. */
+static struct opened open_content(struct vs_view *view)
 {
-    int fd = make_file();
+    struct opened file = open_slice(O_RDONLY, view);
 
-    write_file(fd, content, sizeof(content), 0);
-    return fd;
+    write_file(file.fd, content, sizeof(content), 0);
+    return file;
 }
 
 /* Compares a read with the file, byte by byte, by vs_map_displacement. */
@@ -46,23 +47,18 @@ static void check_read(struct mpiio_slice *slice, int64_t offset, size_t length,
 
 static void check_random_views(bool refuse_mapping)
 {
-    int fd = make_content_file();
-
     for (int i = 0; i < 200; i++) {
-        struct mpiio_store *store = open_store(fd);
-        struct mpiio_slice *slice = make_slice(store, random_view(i));
-        int size = (int)mpiio_slice_size(slice);
+        struct opened file = open_content(random_view(i));
+        int size = (int)mpiio_slice_size(file.slice);
 
-        atomic_store(&store->file->windows.refused, refuse_mapping);
-        check_read(slice, 0, (size_t)size + 10, 0);
+        atomic_store(&file.store->file->windows.refused, refuse_mapping);
+        check_read(file.slice, 0, (size_t)size + 10, 0);
         for (int j = 0; j < 10; j++) {
-            check_read(slice, below(size + 2), (size_t)below(below(2) ? 100 : size + 2),
+            check_read(file.slice, below(size + 2), (size_t)below(below(2) ? 100 : size + 2),
                        (size_t)below(64));
         }
-        mpiio_slice_free(slice);
-        mpiio_store_close(store);
+        close_opened(&file);
     }
-    close(fd);
 }
 
 TEST(test_random_views)
@@ -104,21 +100,18 @@ TEST(test_filesystem_without_mapping)
 
 TEST(test_end_of_slice)
 {
-    int fd = make_content_file();
-    struct mpiio_store *store = open_store(fd);
-    struct mpiio_slice *slice = make_slice(store, make_vector(3, 8, 32));
-    int64_t size = mpiio_slice_size(slice);
-    unsigned char *buffer = malloc((size_t)size);
+    static unsigned char buffer[FILE_BYTES];
+    struct opened file = open_content(make_vector(3, 8, 32));
+    int64_t size = mpiio_slice_size(file.slice);
 
     assert_int_equal(size, (FILE_BYTES - 3) / 32 * 8 + 8);
-    assert_int_equal(mpiio_slice_read(slice, buffer, SIZE_MAX, size - 5), 5);
-    assert_int_equal(mpiio_slice_read(slice, buffer, SIZE_MAX, 0), size);
-    assert_int_equal(mpiio_slice_read(slice, buffer, 10, size), 0);
-    assert_int_equal(mpiio_slice_read(slice, buffer, 10, INT64_MAX), 0);
-    assert_int_equal(mpiio_slice_read(slice, buffer, 0, 0), 0);
-    assert_int_equal(mpiio_slice_read(slice, buffer, 10, -1), -EINVAL);
-    free(buffer);
-    close_all(slice, store, fd);
+    assert_int_equal(mpiio_slice_read(file.slice, buffer, SIZE_MAX, size - 5), 5);
+    assert_int_equal(mpiio_slice_read(file.slice, buffer, SIZE_MAX, 0), size);
+    assert_int_equal(mpiio_slice_read(file.slice, buffer, 10, size), 0);
+    assert_int_equal(mpiio_slice_read(file.slice, buffer, 10, INT64_MAX), 0);
+    assert_int_equal(mpiio_slice_read(file.slice, buffer, 0, 0), 0);
+    assert_int_equal(mpiio_slice_read(file.slice, buffer, 10, -1), -EINVAL);
+    close_opened(&file);
 }
 
 TEST(test_file_grows_and_shrinks)
@@ -188,43 +181,38 @@ TEST(test_run_longer_than_a_window)
     close_opened(&file);
 }
 
-static struct mpiio_counters count_read(int fd, struct vs_view *view, int64_t skew, bool refuse)
+static struct mpiio_counters count_read(struct vs_view *view, int64_t skew, bool refuse)
 {
-    struct mpiio_store *store = open_store(fd);
-    struct mpiio_slice *slice = make_slice(store, view);
+    struct opened file = open_content(view);
     struct mpiio_counters counters;
     char *buffer = aligned_alloc(4096, 512 << 10);
-    ssize_t size = mpiio_slice_size(slice);
+    ssize_t size = mpiio_slice_size(file.slice);
 
-    atomic_store(&store->file->windows.refused, refuse);
-    assert_int_equal(mpiio_slice_read(slice, buffer + skew, 256 << 10, 0), size);
-    mpiio_store_counters(store, &counters);
+    atomic_store(&file.store->file->windows.refused, refuse);
+    assert_int_equal(mpiio_slice_read(file.slice, buffer + skew, 256 << 10, 0), size);
+    mpiio_store_counters(file.store, &counters);
     assert_int_equal(counters.slice_reads, 1);
     assert_int_equal(counters.slice_read_bytes, size);
     assert_int_equal(counters.store_read_bytes + (refuse ? 0 : counters.store_map_bytes),
                      refuse ? counters.store_read_bytes : (uint64_t)size);
     free(buffer);
-    mpiio_slice_free(slice);
-    mpiio_store_close(store);
+    close_opened(&file);
     return counters;
 }
 
 TEST(test_counters_show_the_plan)
 {
-    int fd = make_content_file();
-
     /* Dense: all bytes come from a mapping, without a read call. */
-    assert_int_equal(count_read(fd, make_vector(0, 8, 32), 0, false).store_reads, 0);
+    assert_int_equal(count_read(make_vector(0, 8, 32), 0, false).store_reads, 0);
     /* Sparse: one read call for each run. */
-    assert_int_equal(count_read(fd, make_vector(0, 8, 30 << 10), 0, false).store_reads, 10);
+    assert_int_equal(count_read(make_vector(0, 8, 30 << 10), 0, false).store_reads, 10);
     /* Long: one read call for each run if the buffer is aligned with it, else from the mapping. */
-    assert_int_equal(count_read(fd, make_vector(0, 20 << 10, 30 << 10), 0, false).store_reads, 10);
-    assert_int_equal(count_read(fd, make_vector(0, 20 << 10, 30 << 10), 8, false).store_reads, 0);
+    assert_int_equal(count_read(make_vector(0, 20 << 10, 30 << 10), 0, false).store_reads, 10);
+    assert_int_equal(count_read(make_vector(0, 20 << 10, 30 << 10), 8, false).store_reads, 0);
     /* Without a mapping: blocks of 256 KiB. */
-    assert_int_equal(count_read(fd, make_vector(0, 8, 32), 0, true).store_reads, 2);
-    assert_in_range(count_read(fd, make_vector(0, 8, 32), 0, true).store_read_bytes,
-                    FILE_BYTES - 64, FILE_BYTES);
-    close(fd);
+    assert_int_equal(count_read(make_vector(0, 8, 32), 0, true).store_reads, 2);
+    assert_in_range(count_read(make_vector(0, 8, 32), 0, true).store_read_bytes, FILE_BYTES - 64,
+                    FILE_BYTES);
 }
 
 /* Truncation by another thread. */
@@ -375,15 +363,14 @@ TEST(test_a_read_ends_at_the_end_of_the_file_or_fails)
 
 TEST(test_statfs_returns_the_space_of_the_filesystem)
 {
-    int fd = make_file();
-    struct mpiio_store *store = open_store(fd);
+    struct opened file = open_slice(O_RDONLY, NULL);
     struct statvfs st, expected;
 
-    assert_int_equal(fstatvfs(fd, &expected), 0);
-    assert_int_equal(mpiio_file_statfs(mpiio_store_file(store), &st), 0);
+    assert_int_equal(fstatvfs(file.fd, &expected), 0);
+    assert_int_equal(mpiio_file_statfs(mpiio_store_file(file.store), &st), 0);
     assert_int_equal(st.f_blocks, expected.f_blocks);
     assert_int_equal(st.f_frsize, expected.f_frsize);
-    close_all(NULL, store, fd);
+    close_opened(&file);
 }
 
 /* Rows of a matrix on both sides of a window's edge, and one across it. The last row ends at the
@@ -393,37 +380,34 @@ TEST(test_columns_over_windows)
     enum { ROWS = 640, WIDTH = 65600, COLUMNS = 30 };
     const int64_t disp = MPIIO_WINDOW_SIZE - 511 * (int64_t)WIDTH - 100;
     static unsigned char all[ROWS * COLUMNS * 8], got[sizeof(all)], want[sizeof(all)];
-    int fd = make_file();
-
-    fill_randomly(all, sizeof(all));
-    for (int row = 0; row < ROWS; row++)
-        write_file(fd, all + row * COLUMNS * 8, (size_t)COLUMNS * 8, disp + row * (int64_t)WIDTH);
-    for (int row = 0; row < ROWS; row++)
-        for (int column = 0; column < COLUMNS; column++)
-            memcpy(want + (column * ROWS + row) * 8, all + (row * COLUMNS + column) * 8, 8);
-    struct mpiio_store *store = open_store(fd);
-    struct mpiio_slice *slice = make_slice(
-        store,
+    struct opened file = open_slice(
+        O_RDONLY,
         make_view(
             "'disp': %d, 'etype': 'double', 'memory': 'Fortran', 'tiles': 1, 'filetype': {'type': "
             "'subarray', 'sizes': [%d, %d], 'subsizes': [%d, %d], 'starts': [0, 0], 'order': 'C'}",
             (int)disp, ROWS, WIDTH / 8, ROWS, COLUMNS));
-
     struct mpiio_counters counters;
 
-    assert_int_equal(mpiio_slice_read(slice, got, sizeof(got), 0), sizeof(got));
+    fill_randomly(all, sizeof(all));
+    for (int row = 0; row < ROWS; row++)
+        write_file(file.fd, all + row * COLUMNS * 8, (size_t)COLUMNS * 8,
+                   disp + row * (int64_t)WIDTH);
+    for (int row = 0; row < ROWS; row++)
+        for (int column = 0; column < COLUMNS; column++)
+            memcpy(want + (column * ROWS + row) * 8, all + (row * COLUMNS + column) * 8, 8);
+    assert_int_equal(mpiio_slice_read(file.slice, got, sizeof(got), 0), sizeof(got));
     assert_memory_equal(got, want, sizeof(want));
     /* Only the row that crosses the edge between windows is read by system calls. */
-    mpiio_store_counters(store, &counters);
+    mpiio_store_counters(file.store, &counters);
     assert_int_equal(counters.store_reads, COLUMNS);
     assert_int_equal(counters.store_map_bytes, sizeof(got) - COLUMNS * 8);
     for (int i = 0; i < 200; i++) {
         int from = below((int)sizeof(got)), count = 1 + below((int)sizeof(got) - from);
 
-        atomic_store(&store->file->windows.refused, i % 10 == 0);
-        expect_bytes(slice, want + from, (size_t)count, from);
+        atomic_store(&file.store->file->windows.refused, i % 10 == 0);
+        expect_bytes(file.slice, want + from, (size_t)count, from);
     }
-    close_all(slice, store, fd);
+    close_opened(&file);
 }
 
 BEFORE_TESTS

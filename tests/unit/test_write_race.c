@@ -100,24 +100,23 @@ static void *update(void *argument)
 /* A million updates in all. They also make the file grow, so growing races, too. */
 TEST(test_no_update_is_lost)
 {
-    int fd = make_file();
-    struct mpiio_store *store = open_store_for(fd, O_RDWR);
+    static uint64_t found[4 * UPDATE_RUNS];
+    struct opened file = open_slice(O_RDWR, NULL);
     struct writer writers[4];
-    static uint64_t file[4 * UPDATE_RUNS];
 
     for (int i = 0; i < 4; i++) {
-        writers[i] = (struct writer){.number = i, .fd = fd, .seed = (unsigned int)i};
+        writers[i] = (struct writer){.number = i, .fd = file.fd, .seed = (unsigned int)i};
         if (i % 2 == 1)
-            writers[i].slice = make_slice(store, make_vector((int64_t)i * RUN, RUN, 4 * RUN));
+            writers[i].slice = make_slice(file.store, make_vector((int64_t)i * RUN, RUN, 4 * RUN));
     }
     run_threads(4, update, writers, sizeof(*writers));
-    assert_int_equal(pread(fd, file, sizeof(file), 0), sizeof(file));
+    assert_int_equal(pread(file.fd, found, sizeof(found), 0), sizeof(found));
     for (int i = 0; i < 4 * UPDATE_RUNS; i++)
-        if (file[i] != value_of(i % 4, UPDATE_ROUNDS, i / 4))
+        if (found[i] != value_of(i % 4, UPDATE_ROUNDS, i / 4))
             fail_msg("update %d of writer %d is lost", i / 4, i % 4);
     for (int i = 0; i < 4; i++)
         mpiio_slice_free(writers[i].slice);
-    close_all(NULL, store, fd);
+    close_opened(&file);
 }
 
 /* Growing. */
