@@ -73,11 +73,6 @@ static inline struct mpiio_store *open_store_for(int fd, int flags)
     return store;
 }
 
-static inline struct mpiio_store *open_store(int fd)
-{
-    return open_store_for(fd, O_RDONLY);
-}
-
 static inline struct mpiio_slice *make_slice(struct mpiio_store *store, struct vs_view *view)
 {
     struct mpiio_slice *slice = NULL;

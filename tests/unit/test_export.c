@@ -37,7 +37,7 @@ static unsigned char byte_at(int64_t displacement)
 /* Makes the exports of a file. Takes over the descriptor. */
 static struct fixture set_up_file(const char *text, int fd)
 {
-    struct fixture fixture = {.spec = spec_from("%s", text), .store = open_store(fd)};
+    struct fixture fixture = {.spec = spec_from("%s", text), .store = open_store_for(fd, O_RDONLY)};
     const struct vs_global *globals[1];
     struct vs_error error = {0};
 

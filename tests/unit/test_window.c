@@ -22,7 +22,7 @@ static struct opened open_file(int64_t size, int64_t length, int64_t stride)
     struct opened file = {.fd = make_file()};
 
     assert_int_equal(ftruncate(file.fd, size), 0);
-    file.store = open_store(file.fd);
+    file.store = open_store_for(file.fd, O_RDONLY);
     file.slice = make_slice(file.store, make_vector(UNPROBED, length, stride));
     atomic_store(&file.store->file->windows.dear, true);
     return file;
