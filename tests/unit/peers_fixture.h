@@ -16,8 +16,6 @@
 #define LONG_TIMEOUT 60000
 #define PATIENCE     60000
 
-struct cluster;
-
 /* How the nodes of all clusters are connected: 0, the default, in which all are right below node 0.
  */
 static int fanout;
@@ -29,7 +27,6 @@ static inline int tree_width(void)
 
 /* A daemon of one thread, or of a process of its own. */
 struct node {
-    struct cluster *cluster;
     struct mpiio_peers *peers;
     int number;
     struct mpiio_net *net;
@@ -60,7 +57,8 @@ struct node {
     char dead_host[256], why[512];
 };
 
-struct cluster {
+/* The daemons of the program's tests. A child process has only its own. */
+static struct cluster {
     int nodes;
     struct node node[NODES_MAX];
 
@@ -69,12 +67,12 @@ struct cluster {
     int done[EPOCHS_MAX]; /* nodes that have finished their part; guarded by lock */
     int fenced;           /* guarded by lock */
     bool wrong;           /* an event came out of order; guarded by lock */
-};
+} cluster;
 
 static inline void note_change(struct node *node)
 {
-    pthread_cond_broadcast(&node->cluster->changed);
-    pthread_mutex_unlock(&node->cluster->lock);
+    pthread_cond_broadcast(&cluster.changed);
+    pthread_mutex_unlock(&cluster.lock);
 }
 
 static inline void ignore_log(void *data, enum mpiio_log_level level, const char *line)
@@ -97,8 +95,8 @@ __attribute__((format(printf, 2, 3))) static inline void report(const struct nod
 
 static inline void finish_part(struct node *node, uint64_t epoch)
 {
-    pthread_mutex_lock(&node->cluster->lock);
-    node->cluster->done[epoch % EPOCHS_MAX]++;
+    pthread_mutex_lock(&cluster.lock);
+    cluster.done[epoch % EPOCHS_MAX]++;
     note_change(node);
     mpiio_peers_epoch_done(node->peers, epoch, node->epoch_status);
 }
@@ -109,9 +107,9 @@ static inline void on_epoch(void *data, uint64_t epoch, bool sync)
     bool hold;
 
     report(node, "epoch %" PRIu64 "\n", epoch);
-    pthread_mutex_lock(&node->cluster->lock);
-    node->cluster->wrong |= epoch != node->begun + 1 || node->finished != node->begun ||
-                            node->degraded || node->alone || node->ended;
+    pthread_mutex_lock(&cluster.lock);
+    cluster.wrong |= epoch != node->begun + 1 || node->finished != node->begun || node->degraded ||
+                     node->alone || node->ended;
     node->begun = epoch;
     node->frozen[epoch % EPOCHS_MAX] = node->written;
     hold = node->hold_epochs;
@@ -125,10 +123,10 @@ static inline void on_finished(void *data, uint64_t epoch, bool sync, int status
     struct node *node = data;
 
     report(node, "finished %" PRIu64 "\n", epoch);
-    pthread_mutex_lock(&node->cluster->lock);
-    node->cluster->wrong |= epoch != node->begun || node->degraded;
-    if (node->cluster->nodes > 0)
-        node->cluster->wrong |= node->cluster->done[epoch % EPOCHS_MAX] != node->cluster->nodes;
+    pthread_mutex_lock(&cluster.lock);
+    cluster.wrong |= epoch != node->begun || node->degraded;
+    if (cluster.nodes > 0)
+        cluster.wrong |= cluster.done[epoch % EPOCHS_MAX] != cluster.nodes;
     node->finished = epoch;
     node->status = status;
     node->stored = node->frozen[epoch % EPOCHS_MAX];
@@ -143,17 +141,17 @@ static inline void on_progress(void *data, struct mpiio_progress *progress)
 {
     struct node *node = data;
 
-    pthread_mutex_lock(&node->cluster->lock);
+    pthread_mutex_lock(&cluster.lock);
     *progress = node->progress;
-    pthread_mutex_unlock(&node->cluster->lock);
+    pthread_mutex_unlock(&cluster.lock);
 }
 
 static inline void on_lease(void *data, int64_t until)
 {
     struct node *node = data;
 
-    pthread_mutex_lock(&node->cluster->lock);
-    node->cluster->wrong |= until != 0 && (node->degraded || until < node->lease);
+    pthread_mutex_lock(&cluster.lock);
+    cluster.wrong |= until != 0 && (node->degraded || until < node->lease);
     node->lease = until;
     note_change(node);
 }
@@ -162,8 +160,8 @@ static inline void on_prepare(void *data, uint64_t change, bool value)
 {
     struct node *node = data;
 
-    pthread_mutex_lock(&node->cluster->lock);
-    node->cluster->wrong |= node->change != 0;
+    pthread_mutex_lock(&cluster.lock);
+    cluster.wrong |= node->change != 0;
     node->change = change;
     note_change(node);
     if (node->vote <= 0)
@@ -174,8 +172,8 @@ static inline void on_settled(void *data, uint64_t change, bool value, bool comm
 {
     struct node *node = data;
 
-    pthread_mutex_lock(&node->cluster->lock);
-    node->cluster->wrong |= node->change != change;
+    pthread_mutex_lock(&cluster.lock);
+    cluster.wrong |= node->change != change;
     node->change = 0;
     node->settled++;
     if (committed) {
@@ -189,7 +187,7 @@ static inline void on_unmount(void *data, bool force)
 {
     struct node *node = data;
 
-    pthread_mutex_lock(&node->cluster->lock);
+    pthread_mutex_lock(&cluster.lock);
     node->unmounts++;
     node->forced += force;
     note_change(node);
@@ -202,8 +200,8 @@ static inline void on_end(void *data)
     struct node *node = data;
 
     report(node, "end\n");
-    pthread_mutex_lock(&node->cluster->lock);
-    node->cluster->wrong |= node->ended || node->alone;
+    pthread_mutex_lock(&cluster.lock);
+    cluster.wrong |= node->ended || node->alone;
     node->ended = true;
     note_change(node);
     if (node->stop_in_event)
@@ -215,16 +213,16 @@ static inline void on_degraded(void *data, int dead, const char *host, const cha
     struct node *node = data;
 
     report(node, "degraded %d %s %s\n", dead, host, why);
-    pthread_mutex_lock(&node->cluster->lock);
-    node->cluster->wrong |= node->degraded || node->ended;
+    pthread_mutex_lock(&cluster.lock);
+    cluster.wrong |= node->degraded || node->ended;
     node->dead = dead;
     snprintf(node->dead_host, sizeof(node->dead_host), "%s", host);
     snprintf(node->why, sizeof(node->why), "%s", why);
     node->degraded = true;
-    pthread_cond_broadcast(&node->cluster->changed);
+    pthread_cond_broadcast(&cluster.changed);
     while (node->hold_fence)
-        pthread_cond_wait(&node->cluster->changed, &node->cluster->lock);
-    node->cluster->fenced++;
+        pthread_cond_wait(&cluster.changed, &cluster.lock);
+    cluster.fenced++;
     note_change(node);
 }
 
@@ -233,27 +231,26 @@ static inline void on_alone(void *data)
     struct node *node = data;
 
     report(node, "alone\n");
-    pthread_mutex_lock(&node->cluster->lock);
-    node->cluster->wrong |= !node->degraded || node->alone || node->ended;
+    pthread_mutex_lock(&cluster.lock);
+    cluster.wrong |= !node->degraded || node->alone || node->ended;
     node->alone = true;
     note_change(node);
 }
 
-static inline void cluster_init(struct cluster *cluster, int nodes)
+static inline void cluster_init(int nodes)
 {
     pthread_condattr_t attributes;
 
-    memset(cluster, 0, sizeof(*cluster));
-    cluster->nodes = nodes;
+    memset(&cluster, 0, sizeof(cluster));
+    cluster.nodes = nodes;
     for (int i = 0; i < NODES_MAX; i++) {
-        cluster->node[i].cluster = cluster;
-        cluster->node[i].number = i;
-        cluster->node[i].dead = -1;
+        cluster.node[i].number = i;
+        cluster.node[i].dead = -1;
     }
-    pthread_mutex_init(&cluster->lock, NULL);
+    pthread_mutex_init(&cluster.lock, NULL);
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&cluster->changed, &attributes);
+    pthread_cond_init(&cluster.changed, &attributes);
     pthread_condattr_destroy(&attributes);
 }
 
@@ -284,7 +281,7 @@ static inline struct mpiio_peers_options make_options(struct node *node, int nod
 
 static inline struct node *above(const struct node *node)
 {
-    return &node->cluster->node[mpiio_tree_above(node->number, tree_width())];
+    return &cluster.node[mpiio_tree_above(node->number, tree_width())];
 }
 
 /* Starts a thread that answers connections to the node. */
@@ -297,15 +294,15 @@ static inline int start_net(struct mpiio_net *net, struct mpiio_peers *peers)
 }
 
 /* Makes a node's net, and gives it the addresses of the nodes that exist already. */
-static inline void make_node_net(struct cluster *cluster, int number)
+static inline void make_node_net(int number)
 {
-    struct node *node = &cluster->node[number];
+    struct node *node = &cluster.node[number];
     const char *addresses[NODES_MAX] = {NULL};
 
-    node->net = make_net(number, cluster->nodes, PATIENCE);
+    node->net = make_net(number, cluster.nodes, PATIENCE);
     for (int i = 0; i < NODES_MAX; i++)
-        if (cluster->node[i].net != NULL)
-            addresses[i] = cluster->node[i].net->own;
+        if (cluster.node[i].net != NULL)
+            addresses[i] = cluster.node[i].net->own;
     meet_others(node->net, net_token, addresses);
 }
 
@@ -324,10 +321,10 @@ static inline int open_node(struct node *node, int nodes, int timeout)
     return error == 0 ? start_net(node->net, node->peers) : error;
 }
 
-static inline int start_node(struct cluster *cluster, int number, int timeout)
+static inline int start_node(int number, int timeout)
 {
-    make_node_net(cluster, number);
-    return open_node(&cluster->node[number], cluster->nodes, timeout);
+    make_node_net(number);
+    return open_node(&cluster.node[number], cluster.nodes, timeout);
 }
 
 /* Frees a node. It can be started again. */
@@ -340,57 +337,57 @@ static inline void free_node(struct node *node)
 }
 
 /* Starts the nodes from first on, and waits until all have joined. */
-static inline void start_nodes(struct cluster *cluster, int first, int timeout)
+static inline void start_nodes(int first, int timeout)
 {
-    for (int i = first; i < cluster->nodes; i++)
-        assert_int_equal(start_node(cluster, i, timeout), 0);
-    for (int i = 0; i < cluster->nodes; i++)
-        assert_int_equal(mpiio_peers_wait(cluster->node[i].peers, PATIENCE), 0);
+    for (int i = first; i < cluster.nodes; i++)
+        assert_int_equal(start_node(i, timeout), 0);
+    for (int i = 0; i < cluster.nodes; i++)
+        assert_int_equal(mpiio_peers_wait(cluster.node[i].peers, PATIENCE), 0);
 }
 
-static inline void start_cluster(struct cluster *cluster, int nodes, int timeout)
+static inline void start_cluster(int nodes, int timeout)
 {
-    cluster_init(cluster, nodes);
-    start_nodes(cluster, 0, timeout);
+    cluster_init(nodes);
+    start_nodes(0, timeout);
 }
 
-static inline bool is_wrong(struct cluster *cluster)
+static inline bool is_wrong(void)
 {
     bool wrong;
 
-    pthread_mutex_lock(&cluster->lock);
-    wrong = cluster->wrong;
-    pthread_mutex_unlock(&cluster->lock);
+    pthread_mutex_lock(&cluster.lock);
+    wrong = cluster.wrong;
+    pthread_mutex_unlock(&cluster.lock);
     return wrong;
 }
 
-static inline void free_cluster(struct cluster *cluster)
+static inline void free_cluster(void)
 {
     for (int i = 0; i < NODES_MAX; i++)
-        free_node(&cluster->node[i]);
-    pthread_cond_destroy(&cluster->changed);
-    pthread_mutex_destroy(&cluster->lock);
-    assert_false(cluster->wrong);
+        free_node(&cluster.node[i]);
+    pthread_cond_destroy(&cluster.changed);
+    pthread_mutex_destroy(&cluster.lock);
+    assert_false(cluster.wrong);
 }
 
 /* Waits until condition holds, with the cluster's lock held; fails the test if it never does. */
-#define AWAIT(cluster, condition)                                                                  \
+#define AWAIT(condition)                                                                           \
     do {                                                                                           \
         struct timespec when;                                                                      \
         bool in_time = true;                                                                       \
         clock_gettime(CLOCK_MONOTONIC, &when);                                                     \
         when.tv_sec += PATIENCE / 1000;                                                            \
-        pthread_mutex_lock(&(cluster)->lock);                                                      \
+        pthread_mutex_lock(&cluster.lock);                                                         \
         while (!(condition) && in_time)                                                            \
-            in_time = pthread_cond_timedwait(&(cluster)->changed, &(cluster)->lock, &when) == 0;   \
-        pthread_mutex_unlock(&(cluster)->lock);                                                    \
+            in_time = pthread_cond_timedwait(&cluster.changed, &cluster.lock, &when) == 0;         \
+        pthread_mutex_unlock(&cluster.lock);                                                       \
         assert_true(in_time);                                                                      \
     } while (0)
 
 /* Sets a field of a node with the lock held, and wakes the node. */
 #define SET(node, field, value)                                                                    \
     do {                                                                                           \
-        pthread_mutex_lock(&(node)->cluster->lock);                                                \
+        pthread_mutex_lock(&cluster.lock);                                                         \
         (node)->field = (value);                                                                   \
         note_change(node);                                                                         \
     } while (0)

@@ -9,8 +9,6 @@
 
 /* Tests several daemons in one process. */
 
-static struct cluster cluster;
-
 static int begin_test(void **state)
 {
     set_fanout(state);
@@ -34,7 +32,7 @@ static void end_cluster(void)
     assert_int_equal(mpiio_peers_unmount_all(cluster.node[0].peers, false, PATIENCE, &unsaved), 0);
     assert_null(unsaved);
     for (int i = 0; i < cluster.nodes; i++)
-        AWAIT(&cluster, cluster.node[i].ended);
+        AWAIT(cluster.node[i].ended);
     /* Unmounting again finds the work done. */
     assert_int_equal(mpiio_peers_unmount_all(cluster.node[0].peers, false, PATIENCE, &unsaved), 0);
     for (int i = 0; i < cluster.nodes; i++) {
@@ -42,7 +40,7 @@ static void end_cluster(void)
         assert_int_equal(state_of(&cluster.node[i]), MPIIO_PEERS_ENDED);
         assert_int_equal(mpiio_peers_goodbye(cluster.node[i].peers), -ENOTCONN);
     }
-    free_cluster(&cluster);
+    free_cluster();
 }
 
 /* Returns how many connections a node has. */
@@ -73,9 +71,9 @@ TEST_TREES(test_one_to_eight_nodes_come_together)
     struct mpiio_peer_status peer;
 
     for (int nodes = 1; nodes <= NODES_MAX; nodes++) {
-        start_cluster(&cluster, nodes, LONG_TIMEOUT);
+        start_cluster(nodes, LONG_TIMEOUT);
         for (int i = 0; i < nodes; i++)
-            AWAIT(&cluster, cluster.node[i].lease > mpiio_lease_clock());
+            AWAIT(cluster.node[i].lease > mpiio_lease_clock());
         for (int i = 1; i < nodes; i++)
             check_connection(&cluster.node[i]);
         for (int i = 0; i < nodes; i++)
@@ -143,16 +141,16 @@ TEST_TREES(test_nothing_waits_for_ever_for_those_who_do_not_come)
     int64_t begun;
     uint64_t after;
 
-    cluster_init(&cluster, 3);
-    assert_int_equal(start_node(&cluster, 0, LONG_TIMEOUT), 0);
-    assert_int_equal(start_node(&cluster, 1, LONG_TIMEOUT), 0);
+    cluster_init(3);
+    assert_int_equal(start_node(0, LONG_TIMEOUT), 0);
+    assert_int_equal(start_node(1, LONG_TIMEOUT), 0);
     assert_int_equal(mpiio_peers_wait(cluster.node[0].peers, 50), -ETIMEDOUT);
     assert_int_equal(mpiio_peers_wait(cluster.node[1].peers, 50), -ETIMEDOUT);
     assert_int_equal(mpiio_peers_request_flush(cluster.node[1].peers, true, &after), -ENOTCONN);
     assert_int_equal(mpiio_peers_set_atomicity(cluster.node[0].peers, true, 1000), -ENOTCONN);
     /* A node that leaves before the mount is complete may join again. It has not failed. */
     free_node(&cluster.node[1]);
-    assert_int_equal(start_node(&cluster, 1, LONG_TIMEOUT), 0);
+    assert_int_equal(start_node(1, LONG_TIMEOUT), 0);
     mpiio_peers_stop(cluster.node[0].peers);
     mpiio_peers_stop(cluster.node[0].peers);
     /* A node that has left closes new connections at once. */
@@ -165,7 +163,7 @@ TEST_TREES(test_nothing_waits_for_ever_for_those_who_do_not_come)
     assert_int_equal(join_as(&options, net_token), -ECONNREFUSED);
     assert_true(mpiio_clock() - begun < PATIENCE);
     cluster.nodes = 2;
-    free_cluster(&cluster);
+    free_cluster();
 }
 
 /* Sends wrong first bytes, messages that are too short or too long, a wrong proof, and another
@@ -197,8 +195,8 @@ TEST_TREES(test_strangers_have_no_effect)
     uint8_t wrong[MPIIO_TOKEN_BYTES];
     int silent[100];
 
-    cluster_init(&cluster, 3);
-    assert_int_equal(start_node(&cluster, 0, LONG_TIMEOUT), 0);
+    cluster_init(3);
+    assert_int_equal(start_node(0, LONG_TIMEOUT), 0);
     send_garbage();
     options = make_options(&cluster.node[1], 3, 0, "host1");
     memcpy(wrong, net_token, sizeof(wrong));
@@ -212,7 +210,7 @@ TEST_TREES(test_strangers_have_no_effect)
         silent[i] = dial();
     for (int i = 0; i < 100; i++)
         close(silent[i]);
-    assert_int_equal(start_node(&cluster, 1, LONG_TIMEOUT), 0);
+    assert_int_equal(start_node(1, LONG_TIMEOUT), 0);
     /* Also if no new connection arrives. */
     for (int i = 0; i < 100; i++)
         silent[i] = dial();
@@ -221,19 +219,19 @@ TEST_TREES(test_strangers_have_no_effect)
     assert_int_equal(mpiio_address_wait(silent[99], POLLIN, PATIENCE), 0);
     close(silent[99]);
     silent[0] = dial();
-    start_nodes(&cluster, 2, LONG_TIMEOUT);
+    start_nodes(2, LONG_TIMEOUT);
     await_end(silent[0]); /* closed, because all nodes have joined */
     end_cluster();
 }
 
 TEST_TREES(test_refused_nodes_learn_why)
 {
-    cluster_init(&cluster, NODES_MAX);
-    assert_int_equal(start_node(&cluster, 0, LONG_TIMEOUT), 0);
+    cluster_init(NODES_MAX);
+    assert_int_equal(start_node(0, LONG_TIMEOUT), 0);
     for (int i = 1; i < NODES_MAX; i++)
         if (mpiio_tree_above(i, tree_width()) != 0)
             assert_int_equal(ask_to_join(i, "host0"), -EINVAL);
-    start_nodes(&cluster, 1, LONG_TIMEOUT);
+    start_nodes(1, LONG_TIMEOUT);
     /* All nodes have joined. A late node cannot replace one of them. */
     for (int i = 1; i < NODES_MAX; i++)
         assert_int_equal(ask_to_join(i, "host0"),
@@ -271,7 +269,7 @@ static void *write_and_flush(void *argument)
             writer->wrong = true;
             break;
         }
-        AWAIT(&cluster, (sync ? node->finished_sync : node->finished) > after);
+        AWAIT((sync ? node->finished_sync : node->finished) > after);
         pthread_mutex_lock(&cluster.lock);
         writer->wrong |= (sync ? node->stored_sync : node->stored) < mine;
         pthread_mutex_unlock(&cluster.lock);
@@ -284,7 +282,7 @@ TEST_TREES(test_every_request_is_covered)
     struct writer writers[4 * THREADS];
     struct mpiio_peers_status status;
 
-    start_cluster(&cluster, 4, LONG_TIMEOUT);
+    start_cluster(4, LONG_TIMEOUT);
     for (int i = 0; i < 4 * THREADS; i++)
         writers[i] = (struct writer){.node = &cluster.node[i % 4], .seed = (unsigned int)i};
     run_threads(4 * THREADS, write_and_flush, writers, sizeof(*writers));
@@ -314,12 +312,12 @@ TEST_TREES(test_requests_share_epochs)
 {
     uint64_t after, last = 0;
 
-    start_cluster(&cluster, 3, LONG_TIMEOUT);
+    start_cluster(3, LONG_TIMEOUT);
     SET(&cluster.node[2], hold_epochs, true);
     assert_int_equal(mpiio_peers_request_flush(cluster.node[1].peers, false, &after), 0);
-    AWAIT(&cluster, cluster.node[2].begun == 1);
+    AWAIT(cluster.node[2].begun == 1);
     for (int i = 0; i < 3; i++)
-        AWAIT(&cluster, cluster.node[i].begun == 1);
+        AWAIT(cluster.node[i].begun == 1);
     for (int i = 0; i < 300; i++) {
         assert_int_equal(mpiio_peers_request_flush(cluster.node[i % 3].peers, i % 7 == 0, &after),
                          0);
@@ -328,7 +326,7 @@ TEST_TREES(test_requests_share_epochs)
     assert_int_equal(cluster.node[0].finished, 0);
     let_epochs_go(2);
     for (int i = 0; i < 3; i++)
-        AWAIT(&cluster, cluster.node[i].finished_sync > after);
+        AWAIT(cluster.node[i].finished_sync > after);
     /* One epoch serves all requests. A request that arrives after it has begun starts another
        one. */
     pthread_mutex_lock(&cluster.lock);
@@ -342,12 +340,12 @@ TEST_TREES(test_who_wants_sync_gets_it)
 {
     uint64_t after;
 
-    start_cluster(&cluster, 3, LONG_TIMEOUT);
+    start_cluster(3, LONG_TIMEOUT);
     for (int i = 0; i < 12; i++) {
         struct node *node = &cluster.node[i % 3];
 
         assert_int_equal(mpiio_peers_request_flush(node->peers, i % 4 != 0, &after), 0);
-        AWAIT(&cluster, (i % 4 != 0 ? node->finished_sync : node->finished) > after);
+        AWAIT((i % 4 != 0 ? node->finished_sync : node->finished) > after);
     }
     end_cluster();
 }
@@ -356,12 +354,12 @@ TEST_TREES(test_a_nodes_failure_reaches_all)
 {
     uint64_t after;
 
-    start_cluster(&cluster, 3, LONG_TIMEOUT);
+    start_cluster(3, LONG_TIMEOUT);
     cluster.node[1].epoch_status = -ENOSPC;
     cluster.node[2].epoch_status = -EIO;
     assert_int_equal(mpiio_peers_request_flush(cluster.node[0].peers, true, &after), 0);
     for (int i = 0; i < 3; i++) {
-        AWAIT(&cluster, cluster.node[i].finished == 1);
+        AWAIT(cluster.node[i].finished == 1);
         assert_int_equal(cluster.node[i].status, -ENOSPC);
     }
     /* An unexpected answer and a repeated one are ignored. */
@@ -370,7 +368,7 @@ TEST_TREES(test_a_nodes_failure_reaches_all)
     assert_int_equal(mpiio_peers_epoch_done(cluster.node[1].peers, 7, -EIO), 0);
     assert_int_equal(mpiio_peers_request_flush(cluster.node[1].peers, true, &after), 0);
     for (int i = 0; i < 3; i++) {
-        AWAIT(&cluster, cluster.node[i].finished == 2);
+        AWAIT(cluster.node[i].finished == 2);
         assert_int_equal(cluster.node[i].status, 0);
     }
     end_cluster();
@@ -387,12 +385,12 @@ static void check_settled(int settled, int committed, bool atomic)
         cluster.wrong |= cluster.node[i].atomic != atomic || cluster.node[i].change != 0;
     }
     pthread_mutex_unlock(&cluster.lock);
-    assert_false(is_wrong(&cluster));
+    assert_false(is_wrong());
 }
 
 TEST_TREES(test_atomicity_changes_everywhere_or_nowhere)
 {
-    start_cluster(&cluster, 3, LONG_TIMEOUT);
+    start_cluster(3, LONG_TIMEOUT);
     assert_int_equal(mpiio_peers_set_atomicity(cluster.node[2].peers, true, PATIENCE), 0);
     check_settled(1, 1, true);
     cluster.node[1].vote = -EBUSY;
@@ -403,7 +401,7 @@ TEST_TREES(test_atomicity_changes_everywhere_or_nowhere)
     assert_int_equal(mpiio_peers_set_atomicity(cluster.node[2].peers, false, 200), -ETIMEDOUT);
     cluster.node[1].vote = 0;
     for (int i = 0; i < 3; i++)
-        AWAIT(&cluster, cluster.node[i].settled == 3);
+        AWAIT(cluster.node[i].settled == 3);
     check_settled(3, 1, true);
     assert_int_equal(mpiio_peers_vote(cluster.node[1].peers, 3, 0), 0);
     assert_int_equal(mpiio_peers_set_atomicity(cluster.node[1].peers, false, PATIENCE), 0);
@@ -427,7 +425,7 @@ TEST_TREES(test_changes_take_turns)
 {
     pthread_t threads[6];
 
-    start_cluster(&cluster, 3, LONG_TIMEOUT);
+    start_cluster(3, LONG_TIMEOUT);
     atomic_store(&changes_made, 0);
     for (int i = 0; i < 6; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, change_often, &cluster.node[i % 3]), 0);
@@ -444,7 +442,7 @@ TEST_TREES(test_what_is_unsaved_is_told)
 {
     char *unsaved;
 
-    start_cluster(&cluster, 4, LONG_TIMEOUT);
+    start_cluster(4, LONG_TIMEOUT);
     cluster.node[1].unmount = -ENOSPC;
     cluster.node[3].unmount = -EIO;
     assert_int_equal(mpiio_peers_unmount_all(cluster.node[2].peers, false, PATIENCE, &unsaved),
@@ -458,10 +456,10 @@ TEST_TREES(test_what_is_unsaved_is_told)
     /* With force, the nodes that are still mounted are asked, and then all end. */
     assert_int_equal(mpiio_peers_unmount_all(cluster.node[3].peers, true, PATIENCE, &unsaved), 0);
     for (int i = 0; i < 4; i++) {
-        AWAIT(&cluster, cluster.node[i].ended);
+        AWAIT(cluster.node[i].ended);
         assert_int_equal(cluster.node[i].unmounts, 1 + i % 2);
     }
-    free_cluster(&cluster);
+    free_cluster();
 }
 
 /* The requesting node unmounts last, by itself. Two nodes may both request it. */
@@ -469,15 +467,15 @@ TEST_TREES(test_who_comes_last_has_not_failed)
 {
     char *unsaved;
 
-    start_cluster(&cluster, 3, LONG_TIMEOUT);
+    start_cluster(3, LONG_TIMEOUT);
     cluster.node[0].unmount = -EINPROGRESS;
     assert_int_equal(mpiio_peers_unmount_all(cluster.node[0].peers, false, PATIENCE, &unsaved), 0);
     assert_null(unsaved);
     assert_int_equal(state_of(&cluster.node[0]), MPIIO_PEERS_TOGETHER);
     assert_int_equal(mpiio_peers_goodbye(cluster.node[0].peers), 0);
     for (int i = 0; i < 3; i++)
-        AWAIT(&cluster, cluster.node[i].ended);
-    free_cluster(&cluster);
+        AWAIT(cluster.node[i].ended);
+    free_cluster();
 }
 
 static void *unmount_late(void *argument)
@@ -496,20 +494,20 @@ TEST_TREES(test_force_helps_who_is_stuck)
     char *unsaved;
     void *rc;
 
-    start_cluster(&cluster, 3, LONG_TIMEOUT);
+    start_cluster(3, LONG_TIMEOUT);
     stuck->unmount = 1;
     assert_int_equal(mpiio_peers_unmount_all(cluster.node[2].peers, false, 100, &unsaved),
                      -ETIMEDOUT);
     assert_null(unsaved);
-    AWAIT(&cluster, stuck->unmounts == 1);
+    AWAIT(stuck->unmounts == 1);
     assert_int_equal(pthread_create(&thread, NULL, unmount_late, cluster.node[2].peers), 0);
-    AWAIT(&cluster, stuck->unmounts == 2);
+    AWAIT(stuck->unmounts == 2);
     assert_int_equal(mpiio_peers_unmounted(stuck->peers, 0, NULL), 0);
     assert_int_equal(pthread_join(thread, &rc), 0);
     assert_null(rc);
     for (int i = 0; i < 3; i++)
-        AWAIT(&cluster, cluster.node[i].ended);
-    free_cluster(&cluster);
+        AWAIT(cluster.node[i].ended);
+    free_cluster();
 }
 
 TEST_TREES(test_who_has_said_goodbye_stays)
@@ -518,29 +516,29 @@ TEST_TREES(test_who_has_said_goodbye_stays)
     uint64_t after;
     char *unsaved;
 
-    start_cluster(&cluster, 3, LONG_TIMEOUT);
+    start_cluster(3, LONG_TIMEOUT);
     assert_int_equal(mpiio_peers_goodbye(cluster.node[1].peers), 0);
     assert_int_equal(mpiio_peers_request_flush(cluster.node[1].peers, true, &after), 0);
-    AWAIT(&cluster, cluster.node[1].finished == 1);
+    AWAIT(cluster.node[1].finished == 1);
     assert_int_equal(mpiio_peers_peer(cluster.node[0].peers, 0, &peer), 0);
     assert_string_equal(peer.state, "unmounted");
     assert_int_equal(mpiio_peers_goodbye(cluster.node[0].peers), 0);
     assert_int_equal(mpiio_peers_unmount_all(cluster.node[1].peers, false, PATIENCE, &unsaved), 0);
     for (int i = 0; i < 3; i++) {
-        AWAIT(&cluster, cluster.node[i].ended);
+        AWAIT(cluster.node[i].ended);
         assert_int_equal(cluster.node[i].unmounts, i == 2);
     }
-    free_cluster(&cluster);
+    free_cluster();
 }
 
 TEST_TREES(test_the_last_goodbye_is_the_end)
 {
-    start_cluster(&cluster, 3, LONG_TIMEOUT);
+    start_cluster(3, LONG_TIMEOUT);
     for (int i = 0; i < 3; i++)
         assert_int_equal(mpiio_peers_goodbye(cluster.node[i].peers), 0);
     for (int i = 0; i < 3; i++) {
-        AWAIT(&cluster, cluster.node[i].ended);
+        AWAIT(cluster.node[i].ended);
         assert_int_equal(cluster.node[i].unmounts, 0);
     }
-    free_cluster(&cluster);
+    free_cluster();
 }

@@ -22,9 +22,6 @@ struct child {
 
 static struct child children[CHILDREN_MAX];
 
-/* The cluster of the tests in one process. In a child it has only the child's node. */
-static struct cluster cluster;
-
 /* Reads a line. Returns false at the end of the stream. */
 static bool read_line(int fd, char *line, size_t capacity)
 {
@@ -65,7 +62,7 @@ static void child_main(int number, int nodes, int timeout, int in, int out)
     uint64_t after;
     char command;
 
-    cluster_init(&cluster, 0);
+    cluster_init(0);
     node->report = out;
     if (child_start(node, nodes, timeout, in) != 0 || mpiio_peers_wait(node->peers, PATIENCE) != 0)
         _exit(1);
@@ -303,7 +300,7 @@ static void await_alone(int node, int dead)
     struct mpiio_peers_status status;
     struct mpiio_peer_status peer;
 
-    AWAIT(&cluster, cluster.node[node].alone);
+    AWAIT(cluster.node[node].alone);
     mpiio_peers_status(cluster.node[node].peers, &status);
     assert_int_equal(status.state, MPIIO_PEERS_ALONE);
     assert_int_equal(status.dead, dead);
@@ -326,7 +323,7 @@ TEST_FANOUTS(test_nobody_is_alone_before_all_engines_are_gone, 2, set_fanout, NU
     pthread_t thread;
     void *rc;
 
-    start_cluster(&cluster, 4, LONG_TIMEOUT);
+    start_cluster(4, LONG_TIMEOUT);
     cluster.node[2].hold_epochs = true;
     cluster.node[2].vote = 1;
     slow->hold_fence = true;
@@ -334,15 +331,15 @@ TEST_FANOUTS(test_nobody_is_alone_before_all_engines_are_gone, 2, set_fanout, NU
     assert_int_equal(mpiio_peers_request_flush(cluster.node[2].peers, true, &after), 0);
     assert_int_equal(pthread_create(&thread, NULL, change, cluster.node[1].peers), 0);
     for (int i = 0; i < 4; i++)
-        AWAIT(&cluster, cluster.node[i].begun == 1 && cluster.node[i].change == 1);
+        AWAIT(cluster.node[i].begun == 1 && cluster.node[i].change == 1);
     assert_int_equal(mpiio_peers_engine_lost(cluster.node[1].peers, "engine: killed"), 0);
-    AWAIT(&cluster, slow->degraded && cluster.fenced == 3);
+    AWAIT(slow->degraded && cluster.fenced == 3);
     usleep(100000);
     pthread_mutex_lock(&cluster.lock);
     for (int i = 0; i < 4; i++)
         cluster.wrong |= cluster.node[i].alone;
     pthread_mutex_unlock(&cluster.lock);
-    assert_false(is_wrong(&cluster));
+    assert_false(is_wrong());
     SET(slow, hold_fence, false);
     for (int i = 0; i < 4; i++) {
         await_alone(i, 1);
@@ -356,43 +353,43 @@ TEST_FANOUTS(test_nobody_is_alone_before_all_engines_are_gone, 2, set_fanout, NU
     }
     assert_int_equal(pthread_join(thread, &rc), 0);
     assert_int_equal((intptr_t)rc, -ENOTCONN);
-    free_cluster(&cluster);
+    free_cluster();
 }
 
 TEST_FANOUTS(test_an_engine_that_stays_holds_nobody_up_for_ever, 2, set_fanout, NULL)
 {
-    start_cluster(&cluster, 3, 1000);
+    start_cluster(3, 1000);
     cluster.node[2].hold_fence = true;
     assert_int_equal(mpiio_peers_engine_lost(cluster.node[0].peers, "killed"), 0);
-    AWAIT(&cluster, cluster.node[0].alone && cluster.node[1].alone);
+    AWAIT(cluster.node[0].alone && cluster.node[1].alone);
     pthread_mutex_lock(&cluster.lock);
     assert_false(cluster.node[2].alone);
     pthread_mutex_unlock(&cluster.lock);
     SET(&cluster.node[2], hold_fence, false);
-    AWAIT(&cluster, cluster.node[2].alone);
-    free_cluster(&cluster);
+    AWAIT(cluster.node[2].alone);
+    free_cluster();
 }
 
 TEST_FANOUTS(test_one_node_alone_loses_its_engine, 2, set_fanout, NULL)
 {
-    start_cluster(&cluster, 1, LONG_TIMEOUT);
+    start_cluster(1, LONG_TIMEOUT);
     assert_int_equal(mpiio_peers_engine_lost(cluster.node[0].peers, "a\nb"), 0);
     await_alone(0, 0);
     assert_string_equal(cluster.node[0].why, "a?b");
-    free_cluster(&cluster);
+    free_cluster();
 }
 
 TEST_FANOUTS(test_several_die_at_once, 2, set_fanout, NULL)
 {
-    start_cluster(&cluster, 6, BETWEEN_TIMEOUT);
+    start_cluster(6, BETWEEN_TIMEOUT);
     for (int i = 5; i > 2; i--)
         mpiio_peers_stop(cluster.node[i].peers);
     for (int i = 0; i < 3; i++) {
-        AWAIT(&cluster, cluster.node[i].alone);
+        AWAIT(cluster.node[i].alone);
         assert_in_range(cluster.node[i].dead, 3, 5);
     }
     mpiio_peers_stop(cluster.node[5].peers);
-    free_cluster(&cluster);
+    free_cluster();
 }
 
 BEFORE_TESTS

@@ -17,7 +17,6 @@
 /* ms; longer than the time between two heartbeats */
 #define BEAT_TIME 1001
 
-static struct cluster cluster;
 static _Atomic int64_t clock_ahead;   /* ms */
 static _Atomic int64_t clock_stopped; /* the time in ms at which the clock is stopped; 0: it runs */
 
@@ -89,7 +88,7 @@ static void join_as_liar(struct mpiio_peer_connection *link, int timeout)
         .purpose = MPIIO_PURPOSE_TREE, .node = 1, .nodes = 2, .host = "liar"};
     int fd;
 
-    assert_int_equal(start_node(&cluster, 0, timeout), 0);
+    assert_int_equal(start_node(0, timeout), 0);
     *link = (struct mpiio_peer_connection){.fd = -1};
     assert_int_equal(join_node(cluster.node[0].net->own, &join, &fd), 0);
     mpiio_peer_connection_open(link, fd);
@@ -102,14 +101,14 @@ static void end_lies(struct mpiio_peer_connection *link, struct node *node, bool
 {
     shutdown(link->fd, SHUT_WR);
     if (together)
-        AWAIT(&cluster, node->alone || node->ended);
+        AWAIT(node->alone || node->ended);
     else
         assert_int_equal(mpiio_peers_wait(node->peers, PATIENCE), -ENOTCONN);
     mpiio_peer_connection_close(link);
     cluster.nodes = 0;
     free_node(node);
     cluster.wrong = false;
-    free_cluster(&cluster);
+    free_cluster();
 }
 
 /* ms. Node 0 waits for this long for a liar that has failed, because its engine may have a
@@ -122,7 +121,7 @@ static void lie_as_member(unsigned int number)
     struct mpiio_peer_connection link;
     uint64_t after;
 
-    cluster_init(&cluster, 2);
+    cluster_init(2);
     join_as_liar(&link, LIES_TIMEOUT);
     cluster.nodes = 0;
     assert_int_equal(mpiio_peers_wait(cluster.node[0].peers, PATIENCE), 0);
@@ -173,16 +172,16 @@ static int64_t leave(int timeout, struct linger linger, int64_t *promise)
     struct mpiio_peer_connection link;
     int64_t begun;
 
-    cluster_init(&cluster, 2);
+    cluster_init(2);
     join_as_liar(&link, timeout);
     begun = mpiio_clock();
     *promise = get_promise(&link);
     assert_int_equal(setsockopt(link.fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)), 0);
     mpiio_peer_connection_close(&link);
-    AWAIT(&cluster, cluster.node[0].alone);
+    AWAIT(cluster.node[0].alone);
     begun = mpiio_clock() - begun;
     cluster.nodes = 1;
-    free_cluster(&cluster);
+    free_cluster();
     return begun;
 }
 
@@ -242,9 +241,9 @@ TEST(test_a_coordinator_that_lies)
     for (unsigned int i = 0; i < 40; i++) {
         unsigned int seed = i;
 
-        cluster_init(&cluster, 2);
+        cluster_init(2);
         start_liar(&liar);
-        assert_int_equal(start_node(&cluster, 1, LONG_TIMEOUT), 0);
+        assert_int_equal(start_node(1, LONG_TIMEOUT), 0);
         while (!atomic_load(&liar.joined))
             usleep(1000);
         cluster.nodes = 0;
@@ -294,9 +293,9 @@ static void end_liar(struct mpiio_peer_connection *link)
     if (atomic_load(&clock_stopped) != 0)
         restart_clock(link, 0);
     mpiio_peer_connection_close(link);
-    AWAIT(&cluster, cluster.node[0].alone);
+    AWAIT(cluster.node[0].alone);
     cluster.nodes = 1;
-    free_cluster(&cluster);
+    free_cluster();
 }
 
 /* The member stays connected, but never reports its engine's end. Node 0 releases the others in
@@ -307,7 +306,7 @@ TEST(test_a_member_that_is_never_fenced)
     struct mpiio_peer_frame frame;
 
     stop_clock();
-    cluster_init(&cluster, 2);
+    cluster_init(2);
     join_as_liar(&link, LONG_TIMEOUT);
     hear(&link, MPIIO_READY, &frame);
     mpiio_peer_connection_send(
@@ -317,7 +316,7 @@ TEST(test_a_member_that_is_never_fenced)
     set_clock_forward(&link, LONG_TIMEOUT / 4);
     restart_clock(&link, LONG_TIMEOUT / 2);
     hear(&link, MPIIO_GO, &frame);
-    AWAIT(&cluster, cluster.node[0].alone);
+    AWAIT(cluster.node[0].alone);
     end_liar(&link);
 }
 
@@ -346,7 +345,7 @@ static void begin_stall(struct mpiio_peer_connection *link)
     uint64_t after;
 
     stop_clock();
-    cluster_init(&cluster, 2);
+    cluster_init(2);
     node->hold_epochs = true;
     node->progress = (struct mpiio_progress){
         .count = 7, .step = 3, .waiting = true, .from_count = 1, .from = {1}};
@@ -380,7 +379,7 @@ TEST(test_an_epoch_that_does_not_end)
     assert_non_null(strstr(frame.text, "node 0 (host0) and node 1 (liar) do not reach each other"));
     mpiio_peer_connection_send(&link, &(struct mpiio_peer_frame){.type = MPIIO_FENCED});
     hear(&link, MPIIO_GO, &frame);
-    AWAIT(&cluster, cluster.node[0].alone);
+    AWAIT(cluster.node[0].alone);
     assert_non_null(strstr(cluster.node[0].why, "do not reach each other"));
     end_liar(&link);
 }
@@ -462,7 +461,7 @@ TEST(test_a_lease_counts_from_what_is_echoed)
     struct mpiio_peer_connection link;
     int64_t until;
 
-    cluster_init(&cluster, 2);
+    cluster_init(2);
     join_as_liar(&link, LONG_TIMEOUT);
     hear(&link, MPIIO_READY, &frame);
     echo(&link, 1, 0);
@@ -470,7 +469,7 @@ TEST(test_a_lease_counts_from_what_is_echoed)
     assert_true(lease_is(0));
     until = (int64_t)frame.number + LONG_TIMEOUT / 4 * 3;
     echo(&link, 2, frame.number);
-    AWAIT(&cluster, cluster.node[0].lease == until);
+    AWAIT(cluster.node[0].lease == until);
     for (uint64_t number = 3; number < 5; number++) {
         echo(&link, number, (uint64_t)until - LONG_TIMEOUT / 4 * 3);
         hear_echo(&link, number, &frame);
@@ -478,7 +477,7 @@ TEST(test_a_lease_counts_from_what_is_echoed)
     }
     /* An echo of a heartbeat that was never sent is rejected. */
     echo(&link, 5, UINT64_MAX);
-    AWAIT(&cluster, cluster.node[0].degraded);
+    AWAIT(cluster.node[0].degraded);
     /* Set the clock forward until the lease that node 0 granted to the liar has expired. Node 0
        computes its end only after it has reported the failure, so the first step may be early. */
     for (int i = 0; i < 100 && state_of(&cluster.node[0]) == MPIIO_PEERS_DEGRADING; i++) {
@@ -486,7 +485,7 @@ TEST(test_a_lease_counts_from_what_is_echoed)
         mpiio_roster_wake(cluster.node[0].peers);
         usleep(10000);
     }
-    AWAIT(&cluster, cluster.node[0].alone);
+    AWAIT(cluster.node[0].alone);
     assert_true(lease_is(0));
     end_liar(&link);
 }

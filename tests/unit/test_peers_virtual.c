@@ -14,7 +14,6 @@
 #define TIMEOUT 10000 /* ms: peer_timeout */
 #define SECOND  1e6   /* us, the unit of the world's clock */
 
-static struct cluster cluster;
 static struct node *const daemons = cluster.node;
 
 static struct mpiio_peers_options options_of(int node)
@@ -38,7 +37,7 @@ static void run_until(double second)
 static void begin_world(int nodes, int width, double second)
 {
     world_free();
-    cluster_init(&cluster, nodes);
+    cluster_init(nodes);
     fanout = width;
     world.costs = (struct world_costs){.processor = 1, .latency = 10, .bandwidth = 1000};
     world_create(nodes, width, options_of);
