@@ -293,19 +293,6 @@ static inline int start_net(struct mpiio_net *net, struct mpiio_peers *peers)
     return mpiio_net_start(net, &calls);
 }
 
-/* Makes a node's net, and gives it the addresses of the nodes that exist already. */
-static inline void make_node_net(int number)
-{
-    struct node *node = &cluster.node[number];
-    const char *addresses[NODES_MAX] = {NULL};
-
-    node->net = make_net(number, cluster.nodes, PATIENCE);
-    for (int i = 0; i < NODES_MAX; i++)
-        if (cluster.node[i].net != NULL)
-            addresses[i] = cluster.node[i].net->own;
-    meet_others(node->net, net_token, addresses);
-}
-
 /* Joins the node above, which must have been started before, and answers connections. */
 static inline int open_node(struct node *node, int nodes, int timeout)
 {
@@ -321,10 +308,18 @@ static inline int open_node(struct node *node, int nodes, int timeout)
     return error == 0 ? start_net(node->net, node->peers) : error;
 }
 
+/* Starts a node. It knows the addresses of the nodes that exist already. */
 static inline int start_node(int number, int timeout)
 {
-    make_node_net(number);
-    return open_node(&cluster.node[number], cluster.nodes, timeout);
+    struct node *node = &cluster.node[number];
+    const char *addresses[NODES_MAX] = {NULL};
+
+    node->net = make_net(number, cluster.nodes, PATIENCE);
+    for (int i = 0; i < NODES_MAX; i++)
+        if (cluster.node[i].net != NULL)
+            addresses[i] = cluster.node[i].net->own;
+    meet_others(node->net, net_token, addresses);
+    return open_node(node, cluster.nodes, timeout);
 }
 
 /* Frees a node. It can be started again. */

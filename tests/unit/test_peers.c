@@ -427,10 +427,9 @@ TEST_TREES(test_changes_take_turns)
 
     start_cluster(3, LONG_TIMEOUT);
     atomic_store(&changes_made, 0);
-    for (int i = 0; i < 6; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, change_often, &cluster.node[i % 3]), 0);
-    for (int i = 0; i < 6; i++)
-        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    for (int i = 0; i < 6; i += 3)
+        start_threads(&threads[i], 3, change_often, cluster.node, sizeof(*cluster.node));
+    join_threads(threads, 6);
     assert_int_equal(atomic_load(&changes_made), 120);
     check_settled(120, 120, cluster.node[0].atomic);
     end_cluster();

@@ -17,6 +17,12 @@
 /* ms; longer than the time between two heartbeats */
 #define BEAT_TIME 1001
 
+static struct mpiio_peer_connection liar; /* the connection by which a test lies to a node */
+static struct mpiio_peer_frame heard;     /* the last frame that came by it */
+
+/* SAY(fields...): sends a frame. */
+#define SAY(...) mpiio_peer_connection_send(&liar, &(struct mpiio_peer_frame){__VA_ARGS__})
+
 static _Atomic int64_t clock_ahead;   /* ms */
 static _Atomic int64_t clock_stopped; /* the time in ms at which the clock is stopped; 0: it runs */
 
@@ -32,7 +38,7 @@ static uint32_t below(unsigned int *seed, uint32_t bound)
     return (uint32_t)rand_r(seed) % bound;
 }
 
-static void lie(struct mpiio_peer_connection *link, unsigned int *seed, int first, int last)
+static void lie(unsigned int *seed, int first, int last)
 {
     struct mpiio_peer_frame frame = {.type = (enum mpiio_peer_frame_type)(
                                          first + (int)below(seed, (uint32_t)(last - first + 1))),
@@ -47,64 +53,61 @@ static void lie(struct mpiio_peer_connection *link, unsigned int *seed, int firs
     uint8_t noise[16];
 
     if (below(seed, 100) != 0) {
-        mpiio_peer_connection_send(link, &frame);
+        mpiio_peer_connection_send(&liar, &frame);
         return;
     }
     for (size_t i = 0; i < sizeof(noise); i++)
         noise[i] = (uint8_t)below(seed, 256);
-    mpiio_peer_connection_put(link, noise, sizeof(noise));
+    mpiio_peer_connection_put(&liar, noise, sizeof(noise));
 }
 
 /* Waits for a frame of this type. Heartbeats may come before it. */
-static void hear(struct mpiio_peer_connection *link, enum mpiio_peer_frame_type type,
-                 struct mpiio_peer_frame *frame)
+static void hear(enum mpiio_peer_frame_type type)
 {
     int rc;
 
     do {
-        while ((rc = mpiio_queue_next(&link->in, frame)) == 0) {
-            assert_int_equal(link->error, 0);
-            assert_int_equal(mpiio_address_wait(link->fd, POLLIN, PATIENCE), 0);
-            mpiio_peer_connection_fill(link);
+        while ((rc = mpiio_queue_next(&liar.in, &heard)) == 0) {
+            assert_int_equal(liar.error, 0);
+            assert_int_equal(mpiio_address_wait(liar.fd, POLLIN, PATIENCE), 0);
+            mpiio_peer_connection_fill(&liar);
         }
         assert_int_equal(rc, 1);
-    } while (frame->type == MPIIO_BEAT && type != MPIIO_BEAT);
-    assert_int_equal(frame->type, type);
+    } while (heard.type == MPIIO_BEAT && type != MPIIO_BEAT);
+    assert_int_equal(heard.type, type);
 }
 
 /* Waits for the answer to a heartbeat. */
-static void hear_echo(struct mpiio_peer_connection *link, uint64_t number,
-                      struct mpiio_peer_frame *frame)
+static void hear_echo(uint64_t number)
 {
     do {
-        hear(link, MPIIO_BEAT, frame);
-    } while (frame->echo != number);
+        hear(MPIIO_BEAT);
+    } while (heard.echo != number);
 }
 
 /* Starts node 0, and joins it as node 1. */
-static void join_as_liar(struct mpiio_peer_connection *link, int timeout)
+static void join_as_liar(int timeout)
 {
     const struct mpiio_join join = {
         .purpose = MPIIO_PURPOSE_TREE, .node = 1, .nodes = 2, .host = "liar"};
     int fd;
 
     assert_int_equal(start_node(0, timeout), 0);
-    *link = (struct mpiio_peer_connection){.fd = -1};
+    liar = (struct mpiio_peer_connection){.fd = -1};
     assert_int_equal(join_node(cluster.node[0].net->own, &join, &fd), 0);
-    mpiio_peer_connection_open(link, fd);
-    mpiio_peer_connection_send(link,
-                               &(struct mpiio_peer_frame){.type = MPIIO_JOINED, .flag = true});
+    mpiio_peer_connection_open(&liar, fd);
+    SAY(.type = MPIIO_JOINED, .flag = true);
 }
 
 /* Checks that all frames are read, that nothing crashes, and that the cluster ends. */
-static void end_lies(struct mpiio_peer_connection *link, struct node *node, bool together)
+static void end_lies(struct node *node, bool together)
 {
-    shutdown(link->fd, SHUT_WR);
+    shutdown(liar.fd, SHUT_WR);
     if (together)
         AWAIT(node->alone || node->ended);
     else
         assert_int_equal(mpiio_peers_wait(node->peers, PATIENCE), -ENOTCONN);
-    mpiio_peer_connection_close(link);
+    mpiio_peer_connection_close(&liar);
     cluster.nodes = 0;
     free_node(node);
     cluster.wrong = false;
@@ -118,17 +121,16 @@ static void end_lies(struct mpiio_peer_connection *link, struct node *node, bool
 static void lie_as_member(unsigned int number)
 {
     unsigned int seed = number;
-    struct mpiio_peer_connection link;
     uint64_t after;
 
     cluster_init(2);
-    join_as_liar(&link, LIES_TIMEOUT);
+    join_as_liar(LIES_TIMEOUT);
     cluster.nodes = 0;
     assert_int_equal(mpiio_peers_wait(cluster.node[0].peers, PATIENCE), 0);
     mpiio_peers_request_flush(cluster.node[0].peers, true, &after);
-    for (int k = 0; k < 200 && link.error == 0; k++)
-        lie(&link, &seed, MPIIO_BEAT, number % 2 == 0 ? MPIIO_FENCED : MPIIO_GO);
-    end_lies(&link, &cluster.node[0], true);
+    for (int k = 0; k < 200 && liar.error == 0; k++)
+        lie(&seed, MPIIO_BEAT, number % 2 == 0 ? MPIIO_FENCED : MPIIO_GO);
+    end_lies(&cluster.node[0], true);
 }
 
 /* Node 0 waits until each liar is gone. So they all run at once, in processes of their own. */
@@ -153,14 +155,13 @@ TEST(test_a_member_that_lies)
 
 /* Sends a heartbeat. Returns the lease that node 0 grants in return: the time in ms for which it
    declares no node failed. */
-static int64_t get_promise(struct mpiio_peer_connection *link)
+static int64_t get_promise(void)
 {
-    struct mpiio_peer_frame frame;
 
-    hear(link, MPIIO_READY, &frame);
-    mpiio_peer_connection_send(link, &(struct mpiio_peer_frame){.type = MPIIO_BEAT, .number = 1});
-    hear_echo(link, 1, &frame);
-    return frame.time;
+    hear(MPIIO_READY);
+    SAY(.type = MPIIO_BEAT, .number = 1);
+    hear_echo(1);
+    return heard.time;
 }
 
 /*
@@ -169,15 +170,14 @@ static int64_t get_promise(struct mpiio_peer_connection *link)
  */
 static int64_t leave(int timeout, struct linger linger, int64_t *promise)
 {
-    struct mpiio_peer_connection link;
     int64_t begun;
 
     cluster_init(2);
-    join_as_liar(&link, timeout);
+    join_as_liar(timeout);
     begun = mpiio_clock();
-    *promise = get_promise(&link);
-    assert_int_equal(setsockopt(link.fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)), 0);
-    mpiio_peer_connection_close(&link);
+    *promise = get_promise();
+    assert_int_equal(setsockopt(liar.fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)), 0);
+    mpiio_peer_connection_close(&liar);
     AWAIT(cluster.node[0].alone);
     begun = mpiio_clock() - begun;
     cluster.nodes = 1;
@@ -203,11 +203,7 @@ TEST(test_a_member_whose_connection_is_reset)
     assert_true(time >= promise);
 }
 
-struct liar {
-    struct mpiio_net *net;
-    struct mpiio_peer_connection link;
-    _Atomic bool joined;
-};
+static _Atomic bool joined; /* a node has joined the liar */
 
 /* Acts as node 0 of two. Accepts any node, because it knows the token. */
 static void welcome_as_liar(void *argument, int fd, const struct mpiio_handshake *said,
@@ -216,43 +212,42 @@ static void welcome_as_liar(void *argument, int fd, const struct mpiio_handshake
     const struct mpiio_welcome welcome = {.time = 100, /* if it fails, nobody waits long for it */
                                           .host = "liar"};
     struct mpiio_handshake handshake = *said;
-    struct liar *liar = argument;
 
     mpiio_handshake_answer(fd, &handshake, net_token, &welcome);
-    mpiio_peer_connection_open(&liar->link, fd);
-    atomic_store(&liar->joined, true);
+    mpiio_peer_connection_open(&liar, fd);
+    atomic_store(&joined, true);
 }
 
-static void start_liar(struct liar *liar)
+static void start_liar(void)
 {
-    const struct mpiio_listener_calls calls = {.join = welcome_as_liar, .tree = liar, .threads = 1};
+    const struct mpiio_listener_calls calls = {.join = welcome_as_liar, .threads = 1};
     const char *nowhere[2] = {NULL};
+    struct mpiio_net *net = make_net(0, 2, PATIENCE);
 
-    *liar = (struct liar){.net = make_net(0, 2, PATIENCE), .link.fd = -1};
-    meet_others(liar->net, net_token, nowhere);
-    assert_int_equal(mpiio_net_start(liar->net, &calls), 0);
-    cluster.node[0].net = liar->net;
+    liar = (struct mpiio_peer_connection){.fd = -1};
+    atomic_store(&joined, false);
+    meet_others(net, net_token, nowhere);
+    assert_int_equal(mpiio_net_start(net, &calls), 0);
+    cluster.node[0].net = net;
 }
 
 TEST(test_a_coordinator_that_lies)
 {
-    struct liar liar;
-
     for (unsigned int i = 0; i < 40; i++) {
         unsigned int seed = i;
 
         cluster_init(2);
-        start_liar(&liar);
+        start_liar();
         assert_int_equal(start_node(1, LONG_TIMEOUT), 0);
-        while (!atomic_load(&liar.joined))
+        while (!atomic_load(&joined))
             usleep(1000);
         cluster.nodes = 0;
         if (i % 4 != 0)
-            mpiio_peer_connection_send(&liar.link, &(struct mpiio_peer_frame){.type = MPIIO_READY});
-        for (int k = 0; k < 200 && liar.link.error == 0; k++)
-            lie(&liar.link, &seed, i % 2 == 0 ? MPIIO_EPOCH : MPIIO_BEAT,
+            SAY(.type = MPIIO_READY);
+        for (int k = 0; k < 200 && liar.error == 0; k++)
+            lie(&seed, i % 2 == 0 ? MPIIO_EPOCH : MPIIO_BEAT,
                 i % 3 == 0 ? MPIIO_UNMOUNT : MPIIO_GO);
-        end_lies(&liar.link, &cluster.node[1], i % 4 != 0);
+        end_lies(&cluster.node[1], i % 4 != 0);
     }
 }
 
@@ -262,11 +257,11 @@ static void stop_clock(void)
 }
 
 /* Sets the stopped clock forward, lets it run again, and wakes node 0 up. */
-static void restart_clock(struct mpiio_peer_connection *link, int64_t ms)
+static void restart_clock(int64_t ms)
 {
     atomic_store(&clock_ahead, atomic_load(&clock_stopped) + ms - __real_mpiio_clock());
     atomic_store(&clock_stopped, 0);
-    mpiio_peer_connection_send(link, &(struct mpiio_peer_frame){.type = MPIIO_BEAT});
+    SAY(.type = MPIIO_BEAT);
 }
 
 /*
@@ -276,23 +271,21 @@ static void restart_clock(struct mpiio_peer_connection *link, int64_t ms)
  * heartbeats. One from before the step could be mistaken for the answer; the steps would then add
  * up to a long gap.
  */
-static void set_clock_forward(struct mpiio_peer_connection *link, int64_t ms)
+static void set_clock_forward(int64_t ms)
 {
-    struct mpiio_peer_frame frame = {.type = MPIIO_BEAT};
-
     for (int i = 0; i < 2; i++) {
         atomic_fetch_add(&clock_stopped, i == 0 ? ms - BEAT_TIME : BEAT_TIME);
-        mpiio_peer_connection_send(link, &(struct mpiio_peer_frame){.type = MPIIO_BEAT});
-        hear(link, MPIIO_BEAT, &frame);
+        SAY(.type = MPIIO_BEAT);
+        hear(MPIIO_BEAT);
     }
 }
 
 /* Leaves node 0 alone, and frees the cluster. */
-static void end_liar(struct mpiio_peer_connection *link)
+static void end_liar(void)
 {
     if (atomic_load(&clock_stopped) != 0)
-        restart_clock(link, 0);
-    mpiio_peer_connection_close(link);
+        restart_clock(0);
+    mpiio_peer_connection_close(&liar);
     AWAIT(cluster.node[0].alone);
     cluster.nodes = 1;
     free_cluster();
@@ -302,26 +295,23 @@ static void end_liar(struct mpiio_peer_connection *link)
    the end. */
 TEST(test_a_member_that_is_never_fenced)
 {
-    struct mpiio_peer_connection link;
-    struct mpiio_peer_frame frame;
 
     stop_clock();
     cluster_init(2);
-    join_as_liar(&link, LONG_TIMEOUT);
-    hear(&link, MPIIO_READY, &frame);
-    mpiio_peer_connection_send(
-        &link, &(struct mpiio_peer_frame){.type = MPIIO_LOST, .node = 1, .host = "liar"});
-    hear(&link, MPIIO_DEGRADED, &frame);
-    set_clock_forward(&link, LONG_TIMEOUT / 4);
-    set_clock_forward(&link, LONG_TIMEOUT / 4);
-    restart_clock(&link, LONG_TIMEOUT / 2);
-    hear(&link, MPIIO_GO, &frame);
+    join_as_liar(LONG_TIMEOUT);
+    hear(MPIIO_READY);
+    SAY(.type = MPIIO_LOST, .node = 1, .host = "liar");
+    hear(MPIIO_DEGRADED);
+    set_clock_forward(LONG_TIMEOUT / 4);
+    set_clock_forward(LONG_TIMEOUT / 4);
+    restart_clock(LONG_TIMEOUT / 2);
+    hear(MPIIO_GO);
     AWAIT(cluster.node[0].alone);
-    end_liar(&link);
+    end_liar();
 }
 
 /* Reports that its engine has made count steps of the first epoch. */
-static void say_progress(struct mpiio_peer_connection *link, uint64_t count, bool waiting)
+static void say_progress(uint64_t count, bool waiting)
 {
     struct mpiio_stall stall = {
         .count = waiting,
@@ -334,14 +324,13 @@ static void say_progress(struct mpiio_peer_connection *link, uint64_t count, boo
                                      .text = (const char *)bytes,
                                      .text_size = (uint32_t)mpiio_stall_encode(&stall, bytes)};
 
-    mpiio_peer_connection_send(link, &frame);
+    mpiio_peer_connection_send(&liar, &frame);
 }
 
 /* Stops the clock, and begins an epoch in which node 0's engine waits for node 1's. */
-static void begin_stall(struct mpiio_peer_connection *link)
+static void begin_stall(void)
 {
     struct node *node = &cluster.node[0];
-    struct mpiio_peer_frame frame;
     uint64_t after;
 
     stop_clock();
@@ -349,98 +338,90 @@ static void begin_stall(struct mpiio_peer_connection *link)
     node->hold_epochs = true;
     node->progress = (struct mpiio_progress){
         .count = 7, .step = 3, .waiting = true, .from_count = 1, .from = {1}};
-    join_as_liar(link, LONG_TIMEOUT);
-    hear(link, MPIIO_READY, &frame);
+    join_as_liar(LONG_TIMEOUT);
+    hear(MPIIO_READY);
     assert_int_equal(mpiio_peers_wait(node->peers, PATIENCE), 0);
     assert_int_equal(mpiio_peers_request_flush(node->peers, false, &after), 0);
-    hear(link, MPIIO_EPOCH, &frame);
-    assert_int_equal(frame.number, 1);
+    hear(MPIIO_EPOCH);
+    assert_int_equal(heard.number, 1);
 }
 
 /* All nodes wait, and none makes progress for peer_timeout. Both report the nodes that do not
    hear each other. */
 TEST(test_an_epoch_that_does_not_end)
 {
-    struct mpiio_peer_connection link;
-    struct mpiio_peer_frame frame;
 
-    begin_stall(&link);
-    say_progress(&link, 1, true);
-    set_clock_forward(&link, 2 * BEAT_TIME); /* node 0 learns which node its own engine waits for */
+    begin_stall();
+    say_progress(1, true);
+    set_clock_forward(2 * BEAT_TIME); /* node 0 learns which node its own engine waits for */
     for (int i = 0; i < 3; i++) {
-        say_progress(&link, 1, true);
-        set_clock_forward(&link, LONG_TIMEOUT / 4);
+        say_progress(1, true);
+        set_clock_forward(LONG_TIMEOUT / 4);
     }
-    set_clock_forward(&link, LONG_TIMEOUT / 4 - 2 * BEAT_TIME);
+    set_clock_forward(LONG_TIMEOUT / 4 - 2 * BEAT_TIME);
     assert_int_equal(state_of(&cluster.node[0]), MPIIO_PEERS_TOGETHER);
-    restart_clock(&link, 4 * BEAT_TIME);
-    hear(&link, MPIIO_DEGRADED, &frame);
-    assert_int_equal(frame.node, 0);
-    assert_non_null(strstr(frame.text, "node 0 (host0) and node 1 (liar) do not reach each other"));
-    mpiio_peer_connection_send(&link, &(struct mpiio_peer_frame){.type = MPIIO_FENCED});
-    hear(&link, MPIIO_GO, &frame);
+    restart_clock(4 * BEAT_TIME);
+    hear(MPIIO_DEGRADED);
+    assert_int_equal(heard.node, 0);
+    assert_non_null(strstr(heard.text, "node 0 (host0) and node 1 (liar) do not reach each other"));
+    SAY(.type = MPIIO_FENCED);
+    hear(MPIIO_GO);
     AWAIT(cluster.node[0].alone);
     assert_non_null(strstr(cluster.node[0].why, "do not reach each other"));
-    end_liar(&link);
+    end_liar();
 }
 
 /* A node that has finished the epoch does not wait, so only the other one counts. */
 TEST(test_an_epoch_that_ends_for_some)
 {
-    struct mpiio_peer_connection link;
-    struct mpiio_peer_frame frame;
     int64_t begun;
 
-    begin_stall(&link);
+    begin_stall();
     begun = mpiio_clock();
-    mpiio_peer_connection_send(&link, &(struct mpiio_peer_frame){.type = MPIIO_DONE, .number = 1});
+    SAY(.type = MPIIO_DONE, .number = 1);
     /* node 0 learns that, and which node its own engine waits for */
-    set_clock_forward(&link, 2 * BEAT_TIME);
+    set_clock_forward(2 * BEAT_TIME);
     for (int i = 0; i < 3; i++) {
-        say_progress(&link, 9, false);
-        set_clock_forward(&link, LONG_TIMEOUT / 4);
+        say_progress(9, false);
+        set_clock_forward(LONG_TIMEOUT / 4);
     }
-    set_clock_forward(&link, LONG_TIMEOUT / 4 - 2 * BEAT_TIME);
-    say_progress(&link, 9, false);
-    restart_clock(&link, 4 * BEAT_TIME);
-    hear(&link, MPIIO_DEGRADED, &frame);
-    assert_non_null(strstr(frame.text, "node 0 (host0) does not hear node 1 (liar)"));
+    set_clock_forward(LONG_TIMEOUT / 4 - 2 * BEAT_TIME);
+    say_progress(9, false);
+    restart_clock(4 * BEAT_TIME);
+    hear(MPIIO_DEGRADED);
+    assert_non_null(strstr(heard.text, "node 0 (host0) does not hear node 1 (liar)"));
     assert_in_range(mpiio_clock() - begun, LONG_TIMEOUT, LONG_TIMEOUT / 4 * 5);
-    end_liar(&link);
+    end_liar();
 }
 
 /* A node stores, makes progress, or reports nothing for six times the timeout. It is not
    declared failed. */
 TEST(test_an_epoch_that_takes_long)
 {
-    struct mpiio_peer_connection link;
-    struct mpiio_peer_frame frame;
 
-    begin_stall(&link);
+    begin_stall();
     for (uint64_t i = 0; i < 24; i++) {
         if (i < 8)
-            say_progress(&link, i, true); /* in small steps */
+            say_progress(i, true); /* in small steps */
         else if (i < 16)
-            say_progress(&link, 8, false); /* in a store that takes long */
-        set_clock_forward(&link, LONG_TIMEOUT / 4);
+            say_progress(8, false); /* in a store that takes long */
+        set_clock_forward(LONG_TIMEOUT / 4);
     }
     assert_int_equal(state_of(&cluster.node[0]), MPIIO_PEERS_TOGETHER);
     /* Before DONE is sent, because the epoch may finish immediately. */
     pthread_mutex_lock(&cluster.lock);
     cluster.done[1]++;
     pthread_mutex_unlock(&cluster.lock);
-    mpiio_peer_connection_send(&link, &(struct mpiio_peer_frame){.type = MPIIO_DONE, .number = 1});
+    SAY(.type = MPIIO_DONE, .number = 1);
     SET(&cluster.node[0], hold_epochs, false);
     finish_part(&cluster.node[0], 1);
-    hear(&link, MPIIO_FINISHED, &frame);
-    end_liar(&link);
+    hear(MPIIO_FINISHED);
+    end_liar();
 }
 
-static void echo(struct mpiio_peer_connection *link, uint64_t number, uint64_t echo)
+static void echo(uint64_t number, uint64_t echo)
 {
-    mpiio_peer_connection_send(
-        link, &(struct mpiio_peer_frame){
-                  .type = MPIIO_BEAT, .number = number, .echo = echo, .time = LONG_TIMEOUT});
+    SAY(.type = MPIIO_BEAT, .number = number, .echo = echo, .time = LONG_TIMEOUT);
 }
 
 static bool lease_is(int64_t until)
@@ -457,26 +438,24 @@ static bool lease_is(int64_t until)
    was stopped may find many old echoes. */
 TEST(test_a_lease_counts_from_what_is_echoed)
 {
-    struct mpiio_peer_frame frame;
-    struct mpiio_peer_connection link;
     int64_t until;
 
     cluster_init(2);
-    join_as_liar(&link, LONG_TIMEOUT);
-    hear(&link, MPIIO_READY, &frame);
-    echo(&link, 1, 0);
-    hear_echo(&link, 1, &frame);
+    join_as_liar(LONG_TIMEOUT);
+    hear(MPIIO_READY);
+    echo(1, 0);
+    hear_echo(1);
     assert_true(lease_is(0));
-    until = (int64_t)frame.number + LONG_TIMEOUT / 4 * 3;
-    echo(&link, 2, frame.number);
+    until = (int64_t)heard.number + LONG_TIMEOUT / 4 * 3;
+    echo(2, heard.number);
     AWAIT(cluster.node[0].lease == until);
     for (uint64_t number = 3; number < 5; number++) {
-        echo(&link, number, (uint64_t)until - LONG_TIMEOUT / 4 * 3);
-        hear_echo(&link, number, &frame);
+        echo(number, (uint64_t)until - LONG_TIMEOUT / 4 * 3);
+        hear_echo(number);
         assert_true(lease_is(until));
     }
     /* An echo of a heartbeat that was never sent is rejected. */
-    echo(&link, 5, UINT64_MAX);
+    echo(5, UINT64_MAX);
     AWAIT(cluster.node[0].degraded);
     /* Set the clock forward until the lease that node 0 granted to the liar has expired. Node 0
        computes its end only after it has reported the failure, so the first step may be early. */
@@ -487,5 +466,5 @@ TEST(test_a_lease_counts_from_what_is_echoed)
     }
     AWAIT(cluster.node[0].alone);
     assert_true(lease_is(0));
-    end_liar(&link);
+    end_liar();
 }
