@@ -250,92 +250,88 @@ TEST(test_the_first_port_that_is_free)
 
 #define NODES 4
 
-struct group {
+static struct group {
     struct mpiio_net *net[NODES];
     struct mpiio_connections connections; /* of node 0 */
     _Atomic int served;
-};
+} group;
 
 /* Sends back the byte that it receives. */
 static bool echo(void *data, void *desk, int fd)
 {
-    struct group *group = data;
-
     if (mpiio_talk_receive(fd, desk, 1, PATIENCE) != 0)
         return false;
-    atomic_fetch_add(&group->served, 1);
+    atomic_fetch_add(&((struct group *)data)->served, 1);
     return mpiio_talk_send(fd, desk, 1, PATIENCE) == 0;
 }
 
-static void start_group(struct group *group, unsigned most, unsigned most_served)
+static void start_group(unsigned most, unsigned most_served)
 {
     const struct mpiio_listener_calls calls = {
-        .serve = echo, .pool = group, .threads = 2, .desk = 1};
+        .serve = echo, .pool = &group, .threads = 2, .desk = 1};
     const char *addresses[NODES];
 
-    *group = (struct group){.served = 0};
+    group = (struct group){.served = 0};
     for (int i = 0; i < NODES; i++) {
-        group->net[i] = make_net(i, NODES, PATIENCE);
-        group->net[i]->options.most = most;
-        group->net[i]->listener.most = most_served;
-        addresses[i] = group->net[i]->own;
+        group.net[i] = make_net(i, NODES, PATIENCE);
+        group.net[i]->options.most = most;
+        group.net[i]->listener.most = most_served;
+        addresses[i] = group.net[i]->own;
     }
     for (int i = 0; i < NODES; i++) {
-        meet_others(group->net[i], net_token, addresses);
-        assert_int_equal(mpiio_net_start(group->net[i], &calls), 0);
+        meet_others(group.net[i], net_token, addresses);
+        assert_int_equal(mpiio_net_start(group.net[i], &calls), 0);
     }
-    assert_int_equal(mpiio_connections_init(&group->connections, group->net[0], MPIIO_PURPOSE_POOL),
+    assert_int_equal(mpiio_connections_init(&group.connections, group.net[0], MPIIO_PURPOSE_POOL),
                      0);
 }
 
-static void end_group(struct group *group)
+static void end_group(void)
 {
     for (int i = 0; i < NODES; i++)
-        mpiio_net_free(group->net[i]);
-    mpiio_connections_destroy(&group->connections);
+        mpiio_net_free(group.net[i]);
+    mpiio_connections_destroy(&group.connections);
 }
 
-static void ask_node(struct group *group, int node)
+static void ask_node(int node)
 {
     struct mpiio_connection *connection =
-        mpiio_connections_get(&group->connections, node, mpiio_clock() + PATIENCE);
+        mpiio_connections_get(&group.connections, node, mpiio_clock() + PATIENCE);
     char byte = (char)('a' + node), answer = 0;
 
     assert_non_null(connection);
     assert_int_equal(mpiio_talk_send(connection->fd, &byte, 1, PATIENCE), 0);
     assert_int_equal(mpiio_talk_receive(connection->fd, &answer, 1, PATIENCE), 0);
     assert_int_equal(answer, byte);
-    mpiio_connections_put(&group->connections, node, connection, 0);
+    mpiio_connections_put(&group.connections, node, connection, 0);
 }
 
 TEST(test_connections_are_kept_up_to_a_bound)
 {
-    struct group group;
     struct mpiio_connection *connection;
 
-    start_group(&group, 2, 0);
+    start_group(2, 0);
     for (int i = 0; i < 20; i++) {
-        ask_node(&group, 1 + i % 3);
+        ask_node(1 + i % 3);
         assert_int_equal(group.connections.count, i == 0 ? 1 : 2);
     }
     assert_int_equal(group.served, 20);
     connection = mpiio_connections_get(&group.connections, 1, mpiio_clock() + PATIENCE);
     assert_non_null(connection);
     for (int i = 0; i < 20; i++)
-        ask_node(&group, 2 + i % 2);
+        ask_node(2 + i % 2);
     assert_int_equal(group.connections.count, 2);
     mpiio_connections_put(&group.connections, 1, connection, 0);
-    end_group(&group);
+    end_group();
 }
 
 /* Node 1 serves one connection at a time, and closes the one that it served least recently. Node
    0 does not count that as a failure of node 1. */
 TEST(test_who_was_served_least_recently_goes)
 {
-    struct group group;
     struct mpiio_connection *connection[2];
 
-    start_group(&group, 0, 1);
+    start_group(0, 1);
     for (int i = 0; i < 10; i++) {
         for (int j = 0; j < 2; j++) {
             connection[j] = mpiio_connections_get(&group.connections, 1, mpiio_clock() + PATIENCE);
@@ -344,9 +340,9 @@ TEST(test_who_was_served_least_recently_goes)
         for (int j = 0; j < 2; j++)
             mpiio_connections_put(&group.connections, 1, connection[j], 0);
         usleep(2000);
-        ask_node(&group, 1);
+        ask_node(1);
     }
-    end_group(&group);
+    end_group();
 }
 
 /* A node refuses a connection meant for another node, another purpose or another number of
@@ -363,27 +359,25 @@ TEST(test_who_is_not_meant_is_refused)
         {{.purpose = MPIIO_PURPOSE_TREE, .node = 1, .nodes = NODES, .to = 0}, -EOPNOTSUPP},
         {{.purpose = MPIIO_PURPOSE_POOL, .node = 1, .nodes = NODES, .to = 0}, 0},
     };
-    struct group group;
     int fd;
 
-    start_group(&group, 0, 0);
+    start_group(0, 0);
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         assert_int_equal(join_node(group.net[0]->own, &cases[i].join, &fd), cases[i].status);
         close(fd);
     }
     assert_int_equal(group.served, 0);
-    end_group(&group);
+    end_group();
 }
 
 /* Some of a node's addresses may also belong to other machines, or to this node. */
 TEST(test_the_first_address_where_the_node_itself_answers)
 {
     struct mpiio_welcome welcome;
-    struct group group;
     char *all;
     int fd;
 
-    start_group(&group, 0, 0);
+    start_group(0, 0);
     assert_true(
         asprintf(&all, "%s %s %s", group.net[1]->own, group.net[0]->own, group.net[2]->own) > 0);
     group.net[0]->address[2] = all;
@@ -396,5 +390,5 @@ TEST(test_the_first_address_where_the_node_itself_answers)
                                        mpiio_clock() + PATIENCE, &welcome),
                      -EINVAL);
     free(all);
-    end_group(&group);
+    end_group();
 }
