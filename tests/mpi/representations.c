@@ -23,30 +23,19 @@
 #include "core/convert/user_library.h"
 #include "tap.h"
 
-/* The types of table 13.2, by name. */
+/* The types of table 13.2, by name. MPICH packs the first SOUND of them as external32 right. */
 
 static const struct {
     const char *name;
     MPI_Datatype datatype;
 } types[] = {
-    {"packed", MPI_PACKED},
-    {"byte", MPI_BYTE},
-    {"char", MPI_CHAR},
-    {"unsigned_char", MPI_UNSIGNED_CHAR},
-    {"signed_char", MPI_SIGNED_CHAR},
-    {"wchar", MPI_WCHAR},
     {"short", MPI_SHORT},
-    {"unsigned_short", MPI_UNSIGNED_SHORT},
     {"int", MPI_INT},
     {"unsigned", MPI_UNSIGNED},
-    {"long", MPI_LONG},
-    {"unsigned_long", MPI_UNSIGNED_LONG},
     {"long_long_int", MPI_LONG_LONG_INT},
-    {"unsigned_long_long", MPI_UNSIGNED_LONG_LONG},
     {"float", MPI_FLOAT},
     {"double", MPI_DOUBLE},
     {"long_double", MPI_LONG_DOUBLE},
-    {"c_bool", MPI_C_BOOL},
     {"int8_t", MPI_INT8_T},
     {"int16_t", MPI_INT16_T},
     {"int32_t", MPI_INT32_T},
@@ -55,12 +44,23 @@ static const struct {
     {"uint16_t", MPI_UINT16_T},
     {"uint32_t", MPI_UINT32_T},
     {"uint64_t", MPI_UINT64_T},
-    {"aint", MPI_AINT},
-    {"count", MPI_COUNT},
-    {"offset", MPI_OFFSET},
     {"c_complex", MPI_C_COMPLEX},
     {"c_double_complex", MPI_C_DOUBLE_COMPLEX},
     {"c_long_double_complex", MPI_C_LONG_DOUBLE_COMPLEX},
+    {"packed", MPI_PACKED},
+    {"byte", MPI_BYTE},
+    {"char", MPI_CHAR},
+    {"unsigned_char", MPI_UNSIGNED_CHAR},
+    {"signed_char", MPI_SIGNED_CHAR},
+    {"wchar", MPI_WCHAR},
+    {"unsigned_short", MPI_UNSIGNED_SHORT},
+    {"long", MPI_LONG},
+    {"unsigned_long", MPI_UNSIGNED_LONG},
+    {"unsigned_long_long", MPI_UNSIGNED_LONG_LONG},
+    {"c_bool", MPI_C_BOOL},
+    {"aint", MPI_AINT},
+    {"count", MPI_COUNT},
+    {"offset", MPI_OFFSET},
     {"character", MPI_CHARACTER},
     {"logical", MPI_LOGICAL},
     {"integer", MPI_INTEGER},
@@ -92,6 +92,7 @@ static const struct {
 };
 
 #define TYPES (sizeof(types) / sizeof(types[0]))
+#define SOUND 18
 
 /* Checks the signatures of the functions in src/core, and each handle. */
 static void handles(void)
@@ -162,20 +163,9 @@ static bool packs_alike(const struct vs_basic *basic, MPI_Datatype datatype)
 
 static void external32(void)
 {
-    static const char *const sound[] = {
-        "int8_t",    "int16_t",          "int32_t",
-        "int64_t",   "uint8_t",          "uint16_t",
-        "uint32_t",  "uint64_t",         "short",
-        "int",       "long_long_int",    "unsigned",
-        "float",     "double",           "long_double",
-        "c_complex", "c_double_complex", "c_long_double_complex",
-    };
-
-    for (size_t i = 0; i < sizeof(sound) / sizeof(sound[0]); i++)
-        for (size_t t = 0; t < TYPES; t++)
-            if (strcmp(types[t].name, sound[i]) == 0)
-                ok(packs_alike(vs_basic_find(sound[i]), types[t].datatype),
-                   "external32: %s as MPI_Pack_external", sound[i]);
+    for (size_t i = 0; i < SOUND; i++)
+        ok(packs_alike(vs_basic_find(types[i].name), types[i].datatype),
+           "external32: %s as MPI_Pack_external", types[i].name);
 }
 
 /* Libraries. */
