@@ -71,18 +71,13 @@ static void code_node(struct mpiio_wire *wire, struct mpiio_message_node *node)
 
 static void code_hello(struct mpiio_wire *wire, struct mpiio_message_hello *hello)
 {
-    uint8_t store = (uint8_t)hello->store, coherence = (uint8_t)hello->coherence;
-
     code_version(wire);
     mpiio_wire_text(wire, &hello->path, MPIIO_TEXT_MAX);
     mpiio_wire_u64(wire, &hello->device);
     mpiio_wire_u64(wire, &hello->inode);
-    mpiio_wire_u8(wire, &store);
-    mpiio_wire_expect(wire, store <= MPIIO_STORE_MPIIO);
-    hello->store = (enum mpiio_store_mode)store;
-    mpiio_wire_u8(wire, &coherence);
-    mpiio_wire_expect(wire, coherence <= MPIIO_COHERENCE_NONE);
-    hello->coherence = (enum mpiio_coherence)coherence;
+    hello->store = (enum mpiio_store_mode)mpiio_wire_u8(wire, hello->store, MPIIO_STORE_MPIIO);
+    hello->coherence =
+        (enum mpiio_coherence)mpiio_wire_u8(wire, hello->coherence, MPIIO_COHERENCE_NONE);
     mpiio_wire_text(wire, &hello->address, MPIIO_TEXT_MAX);
     mpiio_wire_u32(wire, &hello->fanout);
     mpiio_wire_expect(wire, hello->fanout > 0 && hello->fanout <= INT32_MAX);
@@ -111,24 +106,16 @@ static void code_peers(struct mpiio_wire *wire, struct mpiio_message_peers *peer
 
 static void code_counters(struct mpiio_wire *wire, struct mpiio_epoch_counters *counters)
 {
-    mpiio_wire_u64(wire, &counters->dirty_bytes);
-    mpiio_wire_u64(wire, &counters->sent_bytes);
-    mpiio_wire_u64(wire, &counters->received_bytes);
-    mpiio_wire_u64(wire, &counters->merged_runs);
-    mpiio_wire_u64(wire, &counters->stored_bytes);
-    mpiio_wire_u64(wire, &counters->store_calls);
-    mpiio_wire_u64(wire, &counters->store_map_bytes);
-    mpiio_wire_u64(wire, &counters->rounds);
-    mpiio_wire_u64(wire, &counters->left_blocks);
+    uint64_t *counter = (uint64_t *)counters;
+
+    for (size_t i = 0; i < sizeof(*counters) / sizeof(*counter); i++)
+        mpiio_wire_u64(wire, &counter[i]);
 }
 
 /* Encodes or decodes a message: its type, then its fields in order. */
 static void code_message(struct mpiio_wire *wire, struct mpiio_message *message)
 {
-    uint8_t type = (uint8_t)message->type;
-
-    mpiio_wire_u8(wire, &type);
-    message->type = (enum mpiio_message_type)type;
+    message->type = (enum mpiio_message_type)mpiio_wire_u8(wire, message->type, MPIIO_MESSAGE_QUIT);
     switch (message->type) {
     case MPIIO_MESSAGE_NODE:
         code_node(wire, &message->node);

@@ -127,8 +127,8 @@ struct mpiio_message_flush {
     uint32_t count; /* blocks in mpiio_slots_blocks; their results go to mpiio_slots_errors */
 };
 
-/* This node's part in an epoch, in bytes or calls. All members are uint64_t, because
-   fusefs/storing/engine_client.c adds them up as an array. */
+/* This node's part in an epoch, in bytes or calls. All members are uint64_t:
+   fusefs/storing/engine_client.c adds them up, and engine_channel.c sends them, as an array. */
 struct mpiio_epoch_counters {
     uint64_t dirty_bytes;     /* handed in by this node */
     uint64_t sent_bytes;      /* sent to other nodes: packed blocks */

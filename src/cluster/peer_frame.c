@@ -112,14 +112,13 @@ size_t mpiio_peer_frame_encode(const struct mpiio_peer_frame *frame, uint8_t *by
     struct mpiio_wire head = {.to = bytes, .size = MPIIO_PEER_FRAME_HEAD};
     struct mpiio_wire wire = {
         .to = bytes, .size = MPIIO_PEER_FRAME_MAX, .at = MPIIO_PEER_FRAME_HEAD};
-    uint8_t type = (uint8_t)frame->type;
     uint32_t length;
 
     code_fields(&wire, &copy);
     assert(!wire.failed && frame->text_size <= MPIIO_PEER_TEXT_MAX);
     length = (uint32_t)wire.at;
     mpiio_wire_u32(&head, &length);
-    mpiio_wire_u8(&head, &type);
+    mpiio_wire_u8(&head, frame->type, UINT8_MAX);
     return wire.at;
 }
 
@@ -127,7 +126,6 @@ ssize_t mpiio_peer_frame_decode(const uint8_t *bytes, size_t size, struct mpiio_
 {
     struct mpiio_wire wire = {.from = bytes, .size = size};
     uint32_t length;
-    uint8_t type;
 
     memset(frame, 0, sizeof(*frame));
     if (size < sizeof(length))
@@ -137,12 +135,11 @@ ssize_t mpiio_peer_frame_decode(const uint8_t *bytes, size_t size, struct mpiio_
         return -EPROTO;
     if (size < MPIIO_PEER_FRAME_HEAD)
         return 0;
-    mpiio_wire_u8(&wire, &type);
-    if (type >= MPIIO_PEER_FRAME_TYPES || types[type].fields == NULL)
+    frame->type = (enum mpiio_peer_frame_type)mpiio_wire_u8(&wire, 0, MPIIO_PEER_FRAME_TYPES - 1);
+    if (types[frame->type].fields == NULL)
         return -EPROTO;
     if (size < length)
         return 0;
-    frame->type = (enum mpiio_peer_frame_type)type;
     wire.size = length;
     code_fields(&wire, frame);
     return mpiio_wire_complete(&wire) ? (ssize_t)length : -EPROTO;

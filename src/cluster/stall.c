@@ -35,11 +35,7 @@ void mpiio_stall_merge(struct mpiio_stall *stall, const struct mpiio_stall *othe
 
 static void code_nodes(struct mpiio_wire *wire, uint32_t *count, uint32_t *nodes)
 {
-    uint8_t listed = (uint8_t)*count;
-
-    mpiio_wire_u8(wire, &listed);
-    mpiio_wire_expect(wire, listed <= MPIIO_PROGRESS_NODES);
-    *count = wire->failed ? 0 : listed;
+    *count = mpiio_wire_u8(wire, *count, MPIIO_PROGRESS_NODES);
     for (uint32_t i = 0; i < *count; i++)
         mpiio_wire_u32(wire, &nodes[i]);
 }
@@ -55,11 +51,7 @@ static void code_node(struct mpiio_wire *wire, struct mpiio_stall_node *node)
 
 static void code_stall(struct mpiio_wire *wire, struct mpiio_stall *stall)
 {
-    uint8_t count = (uint8_t)stall->count;
-
-    mpiio_wire_u8(wire, &count);
-    mpiio_wire_expect(wire, count <= MPIIO_STALL_NODES);
-    stall->count = wire->failed ? 0 : count;
+    stall->count = mpiio_wire_u8(wire, stall->count, MPIIO_STALL_NODES);
     for (uint32_t i = 0; i < stall->count; i++)
         code_node(wire, &stall->nodes[i]);
 }

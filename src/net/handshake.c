@@ -62,16 +62,13 @@ static void code_host(struct mpiio_wire *wire, char host[MPIIO_HOST_MAX + 1])
 
 static void code_join(struct mpiio_wire *wire, struct mpiio_join *join)
 {
-    uint8_t purpose = (uint8_t)join->purpose;
-
-    mpiio_wire_u8(wire, &purpose);
+    join->purpose = (enum mpiio_purpose)mpiio_wire_u8(wire, join->purpose, MPIIO_PURPOSES - 1);
     mpiio_wire_u32(wire, &join->node);
     mpiio_wire_u32(wire, &join->nodes);
     mpiio_wire_u32(wire, &join->to);
     code_host(wire, join->host);
-    mpiio_wire_expect(wire, purpose > 0 && purpose < MPIIO_PURPOSES && join->node < join->nodes &&
+    mpiio_wire_expect(wire, join->purpose > 0 && join->node < join->nodes &&
                                 join->to < join->nodes && join->nodes <= INT32_MAX);
-    join->purpose = (enum mpiio_purpose)purpose;
 }
 
 static void code_welcome(struct mpiio_wire *wire, struct mpiio_welcome *welcome)

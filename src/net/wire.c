@@ -28,9 +28,13 @@ void mpiio_wire_bytes(struct mpiio_wire *wire, void *bytes, size_t size)
         memset(bytes, 0, size);
 }
 
-void mpiio_wire_u8(struct mpiio_wire *wire, uint8_t *value)
+uint8_t mpiio_wire_u8(struct mpiio_wire *wire, unsigned int value, unsigned int most)
 {
-    mpiio_wire_bytes(wire, value, sizeof(*value));
+    uint8_t byte = (uint8_t)value;
+
+    mpiio_wire_bytes(wire, &byte, sizeof(byte));
+    mpiio_wire_expect(wire, byte <= most);
+    return wire->failed ? 0 : byte;
 }
 
 void mpiio_wire_u32(struct mpiio_wire *wire, uint32_t *value)
@@ -51,11 +55,7 @@ void mpiio_wire_u64(struct mpiio_wire *wire, uint64_t *value)
 
 void mpiio_wire_flag(struct mpiio_wire *wire, bool *value)
 {
-    uint8_t byte = wire->to != NULL && *value;
-
-    mpiio_wire_u8(wire, &byte);
-    mpiio_wire_expect(wire, byte <= 1);
-    *value = byte == 1;
+    *value = mpiio_wire_u8(wire, wire->to != NULL && *value, 1) == 1;
 }
 
 void mpiio_wire_errno(struct mpiio_wire *wire, int32_t *value)

@@ -25,11 +25,14 @@ struct mpiio_wire {
 /* Raw bytes. */
 void mpiio_wire_bytes(struct mpiio_wire *wire, void *bytes, size_t size);
 
-void mpiio_wire_u8(struct mpiio_wire *wire, uint8_t *value);
+/* A number in 8 bits. Reading ignores value. Returns the number; reading fails, and returns 0, if
+   it is greater than most. */
+uint8_t mpiio_wire_u8(struct mpiio_wire *wire, unsigned int value, unsigned int most);
+
 void mpiio_wire_u32(struct mpiio_wire *wire, uint32_t *value);
 void mpiio_wire_u64(struct mpiio_wire *wire, uint64_t *value);
 
-/* A boolean in 8 bits. Reading fails if the value is neither 0 nor 1. */
+/* A boolean in 8 bits: 0 or 1. */
 void mpiio_wire_flag(struct mpiio_wire *wire, bool *value);
 
 /* 0 or a negative errno >= -4095, encoded as its absolute value in 32 bits. */
