@@ -27,8 +27,13 @@ static in_port_t *port_of(struct sockaddr_storage *address)
     return &((struct sockaddr_in *)address)->sin_port;
 }
 
+static socklen_t size_of(int family)
+{
+    return family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+}
+
 /* Listens at a port; 0: any. */
-static int listen_at_port(struct sockaddr_storage *address, socklen_t size, int port)
+static int listen_at_port(struct sockaddr_storage *address, int port)
 {
     const int off = 0, on = 1;
     int fd = socket(address->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -41,7 +46,8 @@ static int listen_at_port(struct sockaddr_storage *address, socklen_t size, int 
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
     if (port != 0) /* connections of an earlier mount may be in TIME_WAIT */
         setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-    if (bind(fd, (struct sockaddr *)address, size) == 0 && listen(fd, BACKLOG) == 0)
+    if (bind(fd, (struct sockaddr *)address, size_of(address->ss_family)) == 0 &&
+        listen(fd, BACKLOG) == 0)
         return fd;
     error = -errno;
     close(fd);
@@ -49,13 +55,13 @@ static int listen_at_port(struct sockaddr_storage *address, socklen_t size, int 
 }
 
 /* Listens at the first free port, and stores it in address. */
-static int try_listen(struct sockaddr_storage *address, socklen_t size,
-                      const struct mpiio_ports *ports)
+static int try_listen(struct sockaddr_storage *address, const struct mpiio_ports *ports)
 {
+    socklen_t size = size_of(address->ss_family);
     int fd = -EADDRINUSE;
 
     for (int port = ports->first; port <= ports->last && fd == -EADDRINUSE; port++)
-        fd = listen_at_port(address, size, port);
+        fd = listen_at_port(address, port);
     if (fd >= 0 && getsockname(fd, (struct sockaddr *)address, &size) != 0) {
         close(fd);
         return -errno;
@@ -67,13 +73,12 @@ static int try_listen(struct sockaddr_storage *address, socklen_t size,
 #define ADDRESS_TEXT (INET6_ADDRSTRLEN + 16)
 
 /* Returns the bytes of an address of either family. */
-static const void *bytes_of(const struct sockaddr *address)
+static void *bytes_of(const struct sockaddr *address)
 {
-    const void *any = address;
+    void *any = (void *)address;
 
-    return address->sa_family == AF_INET6
-               ? (const void *)&((const struct sockaddr_in6 *)any)->sin6_addr
-               : (const void *)&((const struct sockaddr_in *)any)->sin_addr;
+    return address->sa_family == AF_INET6 ? (void *)&((struct sockaddr_in6 *)any)->sin6_addr
+                                          : (void *)&((struct sockaddr_in *)any)->sin_addr;
 }
 
 static void print_address(const struct sockaddr *address, int port, char text[ADDRESS_TEXT])
@@ -145,7 +150,7 @@ static int listen_at(const struct mpiio_local_address *local, const struct mpiio
     char text[ADDRESS_TEXT];
 
     memcpy(&bound, local->address, local->size);
-    *fd = try_listen(&bound, local->size, ports);
+    *fd = try_listen(&bound, ports);
     if (*fd < 0)
         return *fd;
     print_address((const struct sockaddr *)&bound, ntohs(*port_of(&bound)), text);
@@ -157,10 +162,10 @@ static int listen_at_all(const struct mpiio_ports *ports, int *fd, char **addres
 {
     struct sockaddr_storage any = {.ss_family = AF_INET6};
 
-    *fd = try_listen(&any, sizeof(struct sockaddr_in6), ports);
+    *fd = try_listen(&any, ports);
     if (*fd < 0 && *fd != -EADDRINUSE) { /* a kernel without IPv6 */
         any = (struct sockaddr_storage){.ss_family = AF_INET};
-        *fd = try_listen(&any, sizeof(struct sockaddr_in), ports);
+        *fd = try_listen(&any, ports);
     }
     if (*fd < 0)
         return *fd;
@@ -182,34 +187,31 @@ int mpiio_address_listen(const struct mpiio_local_address *local, const struct m
     return error;
 }
 
+/* Parses a number of decimal digits. Returns -1 if it is invalid or greater than most. */
+static int parse_number(const char *text, int most)
+{
+    char *end;
+    long number = strtol(text, &end, 10);
+
+    return *text >= '0' && *text <= '9' && *end == '\0' && number <= most ? (int)number : -1;
+}
+
 /* Parses "IP:PORT" or "[IP6]:PORT". Modifies text. Returns the size of the address, or 0 if the
    text is invalid. */
 static socklen_t parse_address(char *text, struct sockaddr_storage *address)
 {
-    struct sockaddr_in6 *six = (struct sockaddr_in6 *)address;
-    struct sockaddr_in *four = (struct sockaddr_in *)address;
     char *colon = strrchr(text, ':');
-    char *end;
-    long port;
+    bool six = text[0] == '[';
+    int port = colon != NULL ? parse_number(colon + 1, 65535) : 0;
 
-    memset(address, 0, sizeof(*address));
-    if (colon == NULL || colon == text)
+    if (port <= 0 || colon == text || (six && colon[-1] != ']'))
         return 0;
-    port = strtol(colon + 1, &end, 10);
-    if (*end != '\0' || end == colon + 1 || port <= 0 || port > 65535)
-        return 0;
-    *colon = '\0';
-    if (text[0] != '[') {
-        four->sin_family = AF_INET;
-        four->sin_port = htons((uint16_t)port);
-        return inet_pton(AF_INET, text, &four->sin_addr) == 1 ? sizeof(*four) : 0;
-    }
-    if (colon[-1] != ']')
-        return 0;
-    colon[-1] = '\0';
-    six->sin6_family = AF_INET6;
-    six->sin6_port = htons((uint16_t)port);
-    return inet_pton(AF_INET6, text + 1, &six->sin6_addr) == 1 ? sizeof(*six) : 0;
+    colon[six ? -1 : 0] = '\0';
+    *address = (struct sockaddr_storage){.ss_family = six ? AF_INET6 : AF_INET};
+    *port_of(address) = htons((uint16_t)port);
+    return inet_pton(address->ss_family, text + six, bytes_of((struct sockaddr *)address)) == 1
+               ? size_of(address->ss_family)
+               : 0;
 }
 
 int mpiio_address_wait(int fd, short events, int64_t timeout)
@@ -298,15 +300,6 @@ struct wanted {
     int bits;
 };
 
-/* Parses the length of a network prefix. Returns -1 if it is invalid. */
-static int parse_bits(const char *text, int most)
-{
-    char *end;
-    long bits = strtol(text, &end, 10);
-
-    return *text >= '0' && *text <= '9' && *end == '\0' && bits <= most ? (int)bits : -1;
-}
-
 static int parse_wanted(const char *where, struct wanted *wanted)
 {
     char text[INET6_ADDRSTRLEN];
@@ -323,7 +316,7 @@ static int parse_wanted(const char *where, struct wanted *wanted)
         wanted->interface = where;
         return where[length] == '\0' && length > 0 && length < IF_NAMESIZE ? 0 : -EINVAL;
     }
-    wanted->bits = where[length] == '/' ? parse_bits(where + length + 1, most) : most;
+    wanted->bits = where[length] == '/' ? parse_number(where + length + 1, most) : most;
     return wanted->bits >= 0 ? 0 : -EINVAL;
 }
 
@@ -345,15 +338,13 @@ static bool fits(const struct wanted *wanted, const struct ifaddrs *entry)
 static int find_address(const struct wanted *wanted, const struct ifaddrs *all, int family,
                         struct mpiio_local_address *local)
 {
-    socklen_t size = family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
-
     if (wanted->family != AF_UNSPEC && wanted->family != family)
         return -EADDRNOTAVAIL;
     for (; all != NULL; all = all->ifa_next) {
         if (!is_usable(all, family) || !fits(wanted, all))
             continue;
-        memcpy(local->address, all->ifa_addr, size);
-        local->size = size;
+        local->size = size_of(family);
+        memcpy(local->address, all->ifa_addr, local->size);
         return 0;
     }
     return -EADDRNOTAVAIL;
@@ -382,53 +373,37 @@ int mpiio_local_address_find(const char *where, struct mpiio_local_address *loca
 
 /* Sending and receiving. */
 
-/* Handles the errno of a failed send or recv. Waits if the socket was not ready. Returns 0 if
-   the call should be repeated, else a negative errno. */
-static int go_on(int fd, short events, int64_t timeout)
+/* Sends (POLLOUT) or receives (POLLIN) size bytes. Waits if the socket is not ready. */
+static int talk(int fd, short events, char *at, size_t size, int64_t timeout)
 {
-    if (errno == EINTR)
-        return 0;
-    if (errno == EAGAIN || errno == EWOULDBLOCK)
-        return mpiio_address_wait(fd, events, timeout);
-    return errno == EPIPE || errno == ECONNRESET ? -ENOTCONN : -errno;
+    int error = 0;
+
+    while (size > 0 && error == 0) {
+        ssize_t moved = events == POLLOUT ? send(fd, at, size, MSG_NOSIGNAL | MSG_DONTWAIT)
+                                          : recv(fd, at, size, MSG_DONTWAIT);
+
+        if (moved > 0) {
+            at += moved;
+            size -= (size_t)moved;
+        } else if (moved == 0 || errno == EPIPE || errno == ECONNRESET) {
+            error = -ENOTCONN;
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            error = mpiio_address_wait(fd, events, timeout);
+        } else if (errno != EINTR) {
+            error = -errno;
+        }
+    }
+    return error;
 }
 
 int mpiio_talk_send(int fd, const void *bytes, size_t size, int64_t timeout)
 {
-    const char *at = bytes;
-    int error = 0;
-
-    while (size > 0 && error == 0) {
-        ssize_t sent = send(fd, at, size, MSG_NOSIGNAL | MSG_DONTWAIT);
-
-        if (sent < 0) {
-            error = go_on(fd, POLLOUT, timeout);
-        } else {
-            at += sent;
-            size -= (size_t)sent;
-        }
-    }
-    return error;
+    return talk(fd, POLLOUT, (char *)bytes, size, timeout);
 }
 
 int mpiio_talk_receive(int fd, void *bytes, size_t size, int64_t timeout)
 {
-    char *at = bytes;
-    int error = 0;
-
-    while (size > 0 && error == 0) {
-        ssize_t got = recv(fd, at, size, MSG_DONTWAIT);
-
-        if (got == 0) {
-            error = -ENOTCONN;
-        } else if (got < 0) {
-            error = go_on(fd, POLLIN, timeout);
-        } else {
-            at += got;
-            size -= (size_t)got;
-        }
-    }
-    return error;
+    return talk(fd, POLLIN, bytes, size, timeout);
 }
 
 void mpiio_talk_prepare(int fd)
