@@ -2,6 +2,7 @@
 #include "net.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -35,13 +36,12 @@ struct mpiio_session {
 /* The data of a thread. */
 struct worker {
     struct mpiio_listener *listener;
-    void *desk; /* the user's */
+    _Alignas(max_align_t) char desk[]; /* the user's */
 };
 
 void mpiio_listener_init(struct mpiio_listener *listener, const struct mpiio_net *net)
 {
-    *listener = (struct mpiio_listener){
-        .net = net, .most = net->options.most, .listens = -1, .poll = -1, .wake = -1};
+    *listener = (struct mpiio_listener){.net = net, .listens = -1, .poll = -1, .wake = -1};
     TAILQ_INIT(&listener->strangers);
     TAILQ_INIT(&listener->served);
     pthread_mutex_init(&listener->lock, NULL);
@@ -76,12 +76,15 @@ static struct mpiio_sessions *list_of(struct mpiio_listener *listener,
     return session->known ? &listener->served : &listener->strangers;
 }
 
-/* Counts a session that is added to its list, or one that is removed or shut down. */
-static void count_session(struct mpiio_listener *listener, const struct mpiio_session *session,
-                          int change)
+/* Returns the number of sessions of a list that were not shut down. With the lock held. */
+static unsigned count_open(const struct mpiio_sessions *list)
 {
-    assert(mpiio_is_held(&listener->lock));
-    *(session->known ? &listener->served_count : &listener->stranger_count) += (unsigned)change;
+    const struct mpiio_session *session;
+    unsigned count = 0;
+
+    TAILQ_FOREACH (session, list, others)
+        count += !session->ended;
+    return count;
 }
 
 /* Shuts down the first idle session of a list, if it was accepted or served before that time. A
@@ -99,7 +102,6 @@ static void drop_oldest(struct mpiio_listener *listener, struct mpiio_sessions *
         return;
     shutdown(session->fd, SHUT_RDWR);
     session->ended = true;
-    count_session(listener, session, -1);
 }
 
 /* Adds a session to the end of its list. Returns false if the listener is closed. */
@@ -109,10 +111,8 @@ static bool enlist(struct mpiio_listener *listener, struct mpiio_session *sessio
 
     pthread_mutex_lock(&listener->lock);
     over = listener->over;
-    if (!over) {
-        count_session(listener, session, 1);
-        TAILQ_INSERT_TAIL(list_of(listener, session), session, others);
-    }
+    if (!over)
+        TAILQ_INSERT_TAIL(&listener->strangers, session, others);
     pthread_mutex_unlock(&listener->lock);
     return !over;
 }
@@ -120,8 +120,6 @@ static bool enlist(struct mpiio_listener *listener, struct mpiio_session *sessio
 static void unlist(struct mpiio_listener *listener, struct mpiio_session *session)
 {
     pthread_mutex_lock(&listener->lock);
-    if (!session->ended)
-        count_session(listener, session, -1);
     TAILQ_REMOVE(list_of(listener, session), session, others);
     pthread_mutex_unlock(&listener->lock);
 }
@@ -161,7 +159,7 @@ static bool has_room(struct mpiio_listener *listener)
     bool room;
 
     pthread_mutex_lock(&listener->lock);
-    room = listener->stranger_count < MPIIO_LISTENER_STRANGERS;
+    room = count_open(&listener->strangers) < MPIIO_LISTENER_STRANGERS;
     if (!room)
         drop_oldest(listener, &listener->strangers, mpiio_clock() - GRACE);
     pthread_mutex_unlock(&listener->lock);
@@ -211,7 +209,8 @@ static void look_after_strangers(struct mpiio_listener *listener)
    sleep. */
 static int time_to_look(struct mpiio_listener *listener)
 {
-    bool soon = MPIIO_LOCKED(&listener->lock, listener->waiting || listener->stranger_count > 0);
+    bool soon =
+        MPIIO_LOCKED(&listener->lock, listener->waiting || count_open(&listener->strangers) > 0);
 
     return soon ? PAUSE : IDLE;
 }
@@ -244,14 +243,13 @@ static void pass_on(struct mpiio_listener *listener, struct mpiio_session *sessi
 static bool admit(struct mpiio_listener *listener, struct mpiio_session *session)
 {
     const struct mpiio_welcome welcome = {.status = 0};
+    unsigned most = listener->net->options.most;
 
     pthread_mutex_lock(&listener->lock);
     TAILQ_REMOVE(&listener->strangers, session, others);
-    count_session(listener, session, session->ended ? 0 : -1);
     session->known = session->busy = true;
-    count_session(listener, session, session->ended ? 0 : 1);
     TAILQ_INSERT_TAIL(&listener->served, session, others);
-    if (listener->most != 0 && listener->served_count > listener->most)
+    if (most != 0 && count_open(&listener->served) > most)
         drop_oldest(listener, &listener->served, INT64_MAX);
     pthread_mutex_unlock(&listener->lock);
     return mpiio_handshake_answer(session->fd, &session->handshake, listener->net->token,
@@ -331,7 +329,7 @@ static bool watch_again(struct mpiio_listener *listener, struct mpiio_session *s
     return error == 0;
 }
 
-static void hear(const struct worker *worker, struct mpiio_session *session)
+static void hear(struct worker *worker, struct mpiio_session *session)
 {
     struct mpiio_listener *listener = worker->listener;
     const struct mpiio_listener_calls *calls = &listener->calls;
@@ -362,27 +360,23 @@ static void *run_listener(void *data)
             hear(worker, event.data.ptr);
         look_after_strangers(listener);
     }
-    free(worker->desk);
     free(worker);
     return NULL;
 }
 
 static int start_thread(struct mpiio_listener *listener)
 {
-    struct worker *worker = malloc(sizeof(*worker));
-    int error = -ENOMEM;
+    struct worker *worker = malloc(sizeof(*worker) + listener->calls.desk);
+    int error;
 
-    if (worker != NULL)
-        *worker = (struct worker){.listener = listener, .desk = malloc(listener->calls.desk + 1)};
-    if (worker != NULL && worker->desk != NULL)
-        error = mpiio_thread_start(&listener->thread[listener->threads], run_listener, worker);
-    if (error == 0) {
+    if (worker == NULL)
+        return -ENOMEM;
+    worker->listener = listener;
+    error = mpiio_thread_start(&listener->thread[listener->threads], run_listener, worker);
+    if (error == 0)
         listener->threads++;
-        return 0;
-    }
-    if (worker != NULL)
-        free(worker->desk);
-    free(worker);
+    else
+        free(worker);
     return error;
 }
 

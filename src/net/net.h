@@ -50,14 +50,13 @@ struct mpiio_listener_calls {
  * No thread waits for a stranger, and a stranger has no effect. A stranger is closed after 5 s, or
  * after 1 s if there are MPIIO_LISTENER_STRANGERS of them while more wait in the kernel. The
  * threads sleep until data arrives. They wake up every 100 ms while there are strangers, else every
- * 10 s. If more than most connections are served, the idle one that was served least recently is
- * closed.
+ * 10 s. If more connections are served than the options of net allow, the idle one that was served
+ * least recently is closed.
  */
 struct mpiio_listener {
     const struct mpiio_net *net; /* borrowed; contains this listener */
     struct mpiio_listener_calls calls;
-    unsigned most; /* connections to serve at a time; 0: unlimited */
-    int listens;   /* the listening socket; -1: none */
+    int listens; /* the listening socket; -1: none */
     int poll, wake;
     int threads;
     pthread_t thread[MPIIO_LISTENER_THREADS];
@@ -69,7 +68,6 @@ struct mpiio_listener {
     struct mpiio_sessions strangers,
         /* in the order in which they were accepted, or last served */
         served;
-    unsigned stranger_count, served_count; /* without those that were shut down */
 };
 
 /*

@@ -274,8 +274,7 @@ static void start_group(unsigned most, unsigned most_served)
     group = (struct group){.served = 0};
     for (int i = 0; i < NODES; i++) {
         group.net[i] = make_net(i, NODES, PATIENCE);
-        group.net[i]->options.most = most;
-        group.net[i]->listener.most = most_served;
+        group.net[i]->options.most = i == 0 ? most : most_served;
         addresses[i] = group.net[i]->own;
     }
     for (int i = 0; i < NODES; i++) {
