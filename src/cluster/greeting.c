@@ -107,9 +107,10 @@ static void adopt(struct mpiio_peers *peers, struct mpiio_peer *peer, const stru
        old one. */
     if (before != NULL) {
         set_complete(peers, before, false);
-        mpiio_roster_bury(peers, before);
+        mpiio_roster_close(peers, before);
     }
     mpiio_roster_adopt(peers, peer, node, join->host);
+    free(before);
 }
 
 /* Answers an arrival. Without memory it closes the connection, and the node tries again. */

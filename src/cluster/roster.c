@@ -111,13 +111,6 @@ void mpiio_roster_close(struct mpiio_peers *peers, struct mpiio_peer *peer)
     pthread_mutex_unlock(&peers->lock);
 }
 
-void mpiio_roster_bury(struct mpiio_peers *peers, struct mpiio_peer *peer)
-{
-    mpiio_roster_close(peers, peer);
-    peer->next = peers->dead;
-    peers->dead = peer;
-}
-
 static void free_peer(struct mpiio_peer *peer)
 {
     if (peer != NULL)

@@ -29,7 +29,6 @@ struct mpiio_peer {
     char host[MPIIO_HOST_MAX + 1]; /* guarded by lock */
     bool connected;                /* has joined, and its connection is open; guarded by lock */
     bool unmounted;                /* the node is unmounted; guarded by lock */
-    struct mpiio_peer *next;       /* in the list of dead peers */
 
     uint64_t beaten;   /* the number of its last beat, to be echoed; 0: none has arrived */
     int64_t beaten_at; /* when that beat arrived, mpiio_lease_clock */
@@ -136,7 +135,6 @@ struct mpiio_peers {
     struct mpiio_rounds rounds;
     struct mpiio_member member;
     struct mpiio_queue sending;     /* frames taken from the outbox */
-    struct mpiio_peer *dead;        /* to be freed once no epoll event can refer to them */
     enum mpiio_peers_state leaving; /* JOINING: this node stays; else the final state */
     bool broken;                    /* some connection may have failed */
     int64_t absence;                /* ms for which this process did not run, to be logged */
@@ -219,10 +217,6 @@ static inline struct mpiio_peer *mpiio_roster_linked(const struct mpiio_peers *p
 /* Closes a peer's connection. */
 void mpiio_roster_close(struct mpiio_peers *peers, struct mpiio_peer *peer);
 
-/* Closes the connection of a peer that another one replaces at once, and frees the peer once no
-   epoll event can refer to it. */
-void mpiio_roster_bury(struct mpiio_peers *peers, struct mpiio_peer *peer);
-
 /*
  * A branch: a node and all nodes below it, which the node above sees as one. Frames from above go
  * to all of them. Their answers are collected, and go up once they are complete.
@@ -274,7 +268,8 @@ int mpiio_joining_ready(struct mpiio_peers *peers);
 
 /* How other nodes join this one, and how this one joins the node above. */
 
-/* Answers all arrivals, and adds the nodes that may join. */
+/* Answers all arrivals, and adds the nodes that may join. Frees peers that these replace, so call
+   it after all events of an epoll_wait were handled. */
 void mpiio_greet(struct mpiio_peers *peers);
 
 /* Closes the remaining arrivals. Call when peers->ended is set. */

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The turns of the loop: handle the frames that have arrived and the time that has passed. All
@@ -112,16 +111,6 @@ void mpiio_turn_hear(struct mpiio_peers *peers, struct mpiio_peer *peer)
 }
 
 /* Connections that have failed. */
-
-static void free_dead(struct mpiio_peers *peers)
-{
-    struct mpiio_peer *peer;
-
-    while ((peer = peers->dead) != NULL) {
-        peers->dead = peer->next;
-        free(peer);
-    }
-}
 
 static void lose(struct mpiio_peers *peers, struct mpiio_peer *peer, const char *why)
 {
@@ -296,7 +285,6 @@ bool mpiio_turn(struct mpiio_peers *peers)
     be_answered(peers);
     lose_broken(peers);
     exchange(peers);
-    free_dead(peers);
     if (peers->absence != 0)
         mpiio_roster_log(peers, MPIIO_LOG_WARNING, "this process did not run for %.1f s",
                          (double)peers->absence / 1000);
@@ -318,7 +306,6 @@ void mpiio_turn_end(struct mpiio_peers *peers)
     for (int i = 0; i < peers->peers; i++)
         if (mpiio_roster_linked(peers, i) != NULL)
             mpiio_roster_close(peers, mpiio_roster_linked(peers, i));
-    free_dead(peers);
     mpiio_roster_set_state(peers, peers->leaving);
     if (peers->leaving == MPIIO_PEERS_ALONE) {
         mpiio_roster_log(peers, MPIIO_LOG_WARNING, "degraded: going on alone");
