@@ -19,8 +19,8 @@ struct mpiio_stream {
     size_t etype;
 
     pthread_mutex_t lock;
-    struct mpiio_stream_waiter *waiters; /* the first has its turn; lock: lock */
-    bool stopped;                        /* lock: lock */
+    TAILQ_HEAD(, mpiio_stream_waiter) waiters; /* the first has its turn; lock: lock */
+    bool stopped;                              /* lock: lock */
 
     /* The beginning of an etype that was read; of the first of those that wait, who reads. */
     char *part;
@@ -65,6 +65,7 @@ int mpiio_stream_open(const char *path, bool writes, size_t etype, struct mpiio_
     self->fd = fd;
     self->etype = etype;
     pthread_mutex_init(&self->lock, NULL);
+    TAILQ_INIT(&self->waiters);
     *stream = self;
     return 0;
 }
@@ -87,34 +88,26 @@ static void ring(const struct mpiio_stream_waiter *waiter)
 /* Joins the queue. Returns 0 or a negative errno; leave_stream is due in either case. */
 static int enter_stream(struct mpiio_stream *stream, struct mpiio_stream_waiter *waiter)
 {
-    struct mpiio_stream_waiter **last = &stream->waiters;
-    int error = 0;
+    int error;
 
-    waiter->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (waiter->bell < 0)
-        error = -errno;
     pthread_mutex_lock(&stream->lock);
-    while (*last != NULL)
-        last = &(*last)->next;
-    *last = waiter;
-    waiter->next = NULL;
+    waiter->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    error = waiter->bell < 0 ? -errno : 0;
+    TAILQ_INSERT_TAIL(&stream->waiters, waiter, waiters);
     pthread_mutex_unlock(&stream->lock);
     return error;
 }
 
 static void leave_stream(struct mpiio_stream *stream, struct mpiio_stream_waiter *waiter)
 {
-    struct mpiio_stream_waiter **link = &stream->waiters;
-
     pthread_mutex_lock(&stream->lock);
-    while (*link != waiter)
-        link = &(*link)->next;
-    *link = waiter->next;
-    if (stream->waiters != NULL)
-        ring(stream->waiters);
-    pthread_mutex_unlock(&stream->lock);
+    TAILQ_REMOVE(&stream->waiters, waiter, waiters);
+    if (!TAILQ_EMPTY(&stream->waiters))
+        ring(TAILQ_FIRST(&stream->waiters));
     if (waiter->bell >= 0)
         close(waiter->bell);
+    waiter->bell = 0;
+    pthread_mutex_unlock(&stream->lock);
 }
 
 /* Returns 0 if the caller may wait, or the errno with which its call ends. Sets *first to whether
@@ -125,7 +118,7 @@ static int look_at_queue(struct mpiio_stream *stream, const struct mpiio_stream_
     int error = 0;
 
     pthread_mutex_lock(&stream->lock);
-    *first = stream->waiters == waiter;
+    *first = TAILQ_FIRST(&stream->waiters) == waiter;
     if (stream->stopped)
         error = -ENOTCONN;
     else if (waiter->ended && !finishes)
@@ -252,18 +245,18 @@ void mpiio_stream_interrupt(struct mpiio_stream *stream, struct mpiio_stream_wai
 {
     pthread_mutex_lock(&stream->lock);
     waiter->ended = true;
-    for (struct mpiio_stream_waiter *other = stream->waiters; other != NULL; other = other->next)
-        if (other == waiter)
-            ring(waiter);
+    if (waiter->bell > 0)
+        ring(waiter);
     pthread_mutex_unlock(&stream->lock);
 }
 
 void mpiio_stream_stop(struct mpiio_stream *stream)
 {
+    struct mpiio_stream_waiter *waiter;
+
     pthread_mutex_lock(&stream->lock);
     stream->stopped = true;
-    for (struct mpiio_stream_waiter *waiter = stream->waiters; waiter != NULL;
-         waiter = waiter->next)
+    TAILQ_FOREACH (waiter, &stream->waiters, waiters)
         ring(waiter);
     pthread_mutex_unlock(&stream->lock);
 }

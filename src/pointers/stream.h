@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 #include <sys/types.h>
 
 /*
@@ -16,9 +17,9 @@ struct mpiio_stream;
 
 /* A call that may have to wait. Zeros before the call. */
 struct mpiio_stream_waiter {
-    struct mpiio_stream_waiter *next; /* lock: inside */
-    int bell;                         /* an eventfd, while the call waits */
-    bool ended;                       /* lock: inside */
+    TAILQ_ENTRY(mpiio_stream_waiter) waiters; /* lock: inside */
+    int bell;   /* an eventfd, while the call is in the queue, or negative; else 0; lock: inside */
+    bool ended; /* lock: inside */
 };
 
 /*
