@@ -37,29 +37,37 @@ def a_writer_without_room_waits():
     assert open("f.dat", "rb").read()[-3:] == b"two"
 
 
-def ranks_read_one_after_the_other():
+def ranks_read_in_turn(*mounts):
+    """Three ranks, each at its own mount, read f.dat. Rank 0 comes last. Returns the data, and a
+    function that has a rank read up to a length."""
     data = open("f.dat", "rb").read()
     got = [None] * 3
     def read(rank, length):
-        fd = os.open(f"mnt/ordered/rank{rank}", os.O_RDONLY)
+        fd = os.open(f"{mounts[rank]}/ordered/rank{rank}", os.O_RDONLY)
         got[rank] = os.read(fd, length)
         os.close(fd)
+        return got[rank]
     threads = [threading.Thread(target=read, args=a) for a in ((2, 4000), (1, 8))]
     for thread in threads:
         thread.start()
-    await_true(lambda: stats()["ordered_waits"] == 2)
+    await_true(lambda: sum(stats(mount)["ordered_waits"] for mount in set(mounts)) == 2)
     assert got == [None] * 3
-    fd = os.open("mnt/ordered/rank0", os.O_RDONLY)
+    assert os.getxattr(f"{mounts[1]}/ordered", "user.mpiio.turn") == b"0"
+    fd = os.open(f"{mounts[0]}/ordered/rank0", os.O_RDONLY)
     assert fails(os.read, fd, 3) == "EINVAL"
     assert os.read(fd, 16) + os.read(fd, 5) == data[:20]
     os.close(fd)
     for thread in threads:
         thread.join()
     assert got[1] == data[20:28] and got[2] == data[28:], got
+    return data, read
+
+
+def ranks_read_one_after_the_other():
+    data, read = ranks_read_in_turn("mnt", "mnt", "mnt")
     # In the next round no data is left. What is written is appended.
     for rank in range(3):
-        read(rank, 100)
-        assert got[rank] == b""
+        assert read(rank, 100) == b""
     with open("mnt/ordered/rank0", "wb") as out:
         out.write(b"more")
     await_true(lambda: open("f.dat", "rb").read() == data + b"more")

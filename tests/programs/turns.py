@@ -11,33 +11,17 @@ import threading
 import time
 
 from common import await_true, in_processes, stats
+from ordered import ranks_read_in_turn
 
 
 def ranks_on_several_nodes_read_one():
-    data = open("f.dat", "rb").read()
-    got = [None] * 3
-    def read(rank, length):
-        fd = os.open(f"m{2 - rank}/ordered/rank{rank}", os.O_RDONLY)
-        got[rank] = os.read(fd, length)
-        os.close(fd)
-    def waits():
-        return sum(stats(f"m{node}")["ordered_waits"] for node in range(3))
-    threads = [threading.Thread(target=read, args=a) for a in ((2, 4000), (1, 8))]
-    for thread in threads:
-        thread.start()
-    await_true(lambda: waits() == 2)
-    assert got == [None] * 3
-    assert os.getxattr("m1/ordered", "user.mpiio.turn") == b"0"
-    read(0, 20)
-    for thread in threads:
-        thread.join()
-    assert got == [data[:20], data[20:28], data[28:]], got
+    data, read = ranks_read_in_turn("m2", "m1", "m0")
     one = os.open("m1/ordered/rank1", os.O_WRONLY)
     os.write(one, b"more")
-    before = waits()
+    before = stats("m1")["ordered_waits"]
     syncer = threading.Thread(target=os.fsync, args=(one,))
     syncer.start()
-    await_true(lambda: waits() == before + 1)
+    await_true(lambda: stats("m1")["ordered_waits"] == before + 1)
     read(0, 4)
     syncer.join()
     assert open("f.dat", "rb").read() == data + b"more"
