@@ -160,8 +160,7 @@ TEST(the_end)
         assert_int_equal(stats_of(ordered).waiting, 0);
         assert_int_equal(stats_of(ordered).lost, succeeds ? 0 : 9);
         assert_int_equal(lengths[0], succeeds ? 12 : 0);
-        mpiio_ordered_free(ordered);
-        mpiio_state_free(&turns_state);
+        finish(ordered);
     }
 }
 

@@ -462,8 +462,5 @@ TEST(all_leave_together)
     all_leave = false;
     assert_int_equal(atomic_load(&stores), 2);
     assert_memory_equal(file, "leftlast", 9);
-    for (int i = 0; i < 3; i++)
-        mpiio_pointers_free(node[i]);
-    for (int i = 0; i < 3; i++)
-        mpiio_ordered_free(ordered[i]);
+    end();
 }

@@ -15,6 +15,7 @@
 #define TAKERS 6
 #define ETYPES 60000
 
+static struct mpiio_pointers *pointers;
 static _Atomic int64_t *words;
 static int memory;
 
@@ -26,28 +27,26 @@ static ino_t inode_of(int fd)
     return st.st_ino;
 }
 
-static struct mpiio_pointers *make_pointers(void)
+static int make_pointers(void **state)
 {
     static const int64_t start[VIEWS] = {0, 40, 0};
     struct mpiio_pointers_options options = {.count = VIEWS, .start = start, .nodes = 1};
-    struct mpiio_pointers *pointers;
 
     words = mpiio_positions_new(VIEWS, &memory);
     assert_non_null(words);
     options.positions = words;
-    assert_int_equal(mpiio_pointers_new(&options, &pointers), 0);
-    return pointers;
+    return mpiio_pointers_new(&options, &pointers);
 }
 
-static void end(struct mpiio_pointers *pointers)
+static int end(void **state)
 {
     mpiio_pointers_free(pointers);
     munmap(words, VIEWS * sizeof(*words));
-    close(memory);
+    return close(memory);
 }
 
 /* Counts each etype that this process takes of view 0 in owner, and exits. */
-static void take_all(struct mpiio_pointers *pointers, atomic_uchar *owner)
+static void take_all(bool by_words, atomic_uchar *owner)
 {
     _Atomic int64_t *mapped = mpiio_positions_map(getppid(), memory, inode_of(memory), VIEWS);
     int64_t position = 0, got, last = -1;
@@ -57,9 +56,9 @@ static void take_all(struct mpiio_pointers *pointers, atomic_uchar *owner)
     do {
         int64_t count = 1 + position % 3;
 
-        got = pointers == NULL ? mpiio_position_take(mapped, count, ETYPES, &position)
-                               : mpiio_pointers_take(pointers, 0, MPIIO_POINTERS_ANYBODY, count,
-                                                     ETYPES, &position);
+        got = by_words ? mpiio_position_take(mapped, count, ETYPES, &position)
+                       : mpiio_pointers_take(pointers, 0, MPIIO_POINTERS_ANYBODY, count, ETYPES,
+                                             &position);
         if (got < 0 || got > count || (got > 0 && position <= last))
             _exit(2);
         for (int64_t i = position; i < position + got; i++)
@@ -70,9 +69,8 @@ static void take_all(struct mpiio_pointers *pointers, atomic_uchar *owner)
 }
 
 /* Half of the processes use the words, half the pointers, as the daemon does. */
-TEST(each_etype_is_taken_once)
+TEST(each_etype_is_taken_once, make_pointers, end)
 {
-    struct mpiio_pointers *pointers = make_pointers();
     atomic_uchar *owner =
         mmap(NULL, ETYPES + 3, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     int64_t position;
@@ -81,7 +79,7 @@ TEST(each_etype_is_taken_once)
 
     for (int i = 0; i < TAKERS; i++)
         if (fork() == 0)
-            take_all(i % 2 == 0 ? NULL : pointers, owner);
+            take_all(i % 2 == 0, owner);
     for (int i = 0; i < TAKERS; i++) {
         assert_true(wait(&status) > 0);
         assert_int_equal(status, 0);
@@ -91,12 +89,10 @@ TEST(each_etype_is_taken_once)
     assert_int_equal(mpiio_pointers_get(pointers, 0, &position, &turn), 0);
     assert_int_equal(position, ETYPES);
     munmap(owner, ETYPES + 3);
-    end(pointers);
 }
 
-TEST(the_words_are_the_positions)
+TEST(the_words_are_the_positions, make_pointers, end)
 {
-    struct mpiio_pointers *pointers = make_pointers();
     int64_t position;
     uint64_t turn;
 
@@ -114,13 +110,11 @@ TEST(the_words_are_the_positions)
     assert_int_equal(mpiio_pointers_get(pointers, 1, &position, &turn), 0);
     assert_int_equal(position, 8);
     assert_int_equal(atomic_load(&words[0]) + atomic_load(&words[2]), 0);
-    end(pointers);
 }
 
 /* Any program of the user can write to the words. */
-TEST(invalid_positions)
+TEST(invalid_positions, make_pointers, end)
 {
-    struct mpiio_pointers *pointers = make_pointers();
     int64_t position;
     uint64_t turn;
 
@@ -138,13 +132,11 @@ TEST(invalid_positions)
     assert_int_equal(atomic_load(&words[0]), INT64_MAX);
     assert_int_equal(mpiio_pointers_set(pointers, 0, 0), 0);
     assert_int_equal(mpiio_pointers_take(pointers, 0, MPIIO_POINTERS_ANYBODY, 1, 9, &position), 1);
-    end(pointers);
 }
 
 /* The length cannot change, so no access of the daemon faults. */
-TEST(memory_that_is_not_trusted)
+TEST(memory_that_is_not_trusted, make_pointers, end)
 {
-    struct mpiio_pointers *pointers = make_pointers();
     int other = memfd_create(MPIIO_POSITIONS_MEMORY, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     int foreign = memfd_create("mpiio-grants", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     ino_t inode = inode_of(memory);
@@ -163,5 +155,4 @@ TEST(memory_that_is_not_trusted)
     assert_null(mpiio_positions_map(getpid(), foreign, inode_of(foreign), VIEWS));
     close(other);
     close(foreign);
-    end(pointers);
 }
