@@ -362,18 +362,24 @@ static int open_file(struct mpiio_record *record, bool create)
     return S_ISREG(st.st_mode) ? 0 : -EEXIST;
 }
 
-/* Returns 1 if the name still refers to the open file, 0 if not, or a negative errno. */
-static int is_linked(const struct mpiio_record *record)
+/*
+ * Checks that the locked file still has the record's name. Returns 0, -EAGAIN if the name refers to
+ * another file by now, or to none, or another negative errno. A node that has joined needs no
+ * check: all nodes have the same file open until they exit, whatever becomes of its name.
+ */
+static int check_file(const struct mpiio_record *record)
 {
     struct statx named, opened;
 
     if (statx(record->fd, "", AT_EMPTY_PATH | AT_STATX_FORCE_SYNC, STATX_INO, &opened) != 0)
-        return errno == ENOENT || errno == ESTALE ? 0 : -errno;
+        return errno == ENOENT || errno == ESTALE ? -EAGAIN : -errno;
     if (statx(record->folder, record->name, AT_SYMLINK_NOFOLLOW | AT_STATX_FORCE_SYNC, STATX_INO,
               &named) != 0)
-        return errno == ENOENT ? 0 : -errno;
+        return errno == ENOENT ? -EAGAIN : -errno;
     return named.stx_ino == opened.stx_ino && named.stx_dev_major == opened.stx_dev_major &&
-           named.stx_dev_minor == opened.stx_dev_minor;
+                   named.stx_dev_minor == opened.stx_dev_minor
+               ? 0
+               : -EAGAIN;
 }
 
 /* Formats an empty file as a record without entries. */
@@ -421,20 +427,6 @@ static int join(struct mpiio_record *record, bool create)
     return error;
 }
 
-/*
- * Checks that the locked file is the record of this mount, and joins it. -EAGAIN: the name refers
- * to another file by now, or to none. A node that has joined needs no check: all nodes have the
- * same file open until they exit, whatever becomes of its name.
- */
-static int check_file(struct mpiio_record *record, bool create)
-{
-    int linked = is_linked(record);
-
-    if (linked <= 0)
-        return linked < 0 ? linked : -EAGAIN;
-    return join(record, create);
-}
-
 int mpiio_record_lock(struct mpiio_record *record, bool create)
 {
     int64_t end = mpiio_lease_clock() + record->timeout;
@@ -445,7 +437,9 @@ int mpiio_record_lock(struct mpiio_record *record, bool create)
         if (error == 0)
             error = mpiio_record_await(record, end);
         if (error == 0 && !record->joined)
-            error = check_file(record, create);
+            error = check_file(record);
+        if (error == 0 && !record->joined)
+            error = join(record, create);
         if (error != 0)
             mpiio_record_unlock(record);
         if (error != 0 && !record->joined)
