@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "core/base/clock.h"
+#include "viewspec/base/integer.h"
 
 /* A node may be silent at its turn for SILENCE timeouts. Nodes check LOOKS times per timeout. */
 #define SILENCE 2
@@ -23,15 +24,6 @@ int mpiio_watch_init(struct mpiio_watch *watch)
 void mpiio_watch_free(struct mpiio_watch *watch)
 {
     free(watch->node);
-}
-
-static int64_t interval_of(const struct mpiio_watch *watch)
-{
-    int interval = watch->timeout / LOOKS;
-
-    if (interval < INTERVAL_MIN)
-        return INTERVAL_MIN;
-    return interval < INTERVAL_MAX ? interval : INTERVAL_MAX;
 }
 
 /* Returns true if the node has exited, or its heartbeat counter has not changed for too long. */
@@ -63,14 +55,6 @@ static const struct mpiio_turns_share *awaited(const struct mpiio_watch *watch, 
     return share->number == turns->view[view].turn && turns->view[view].own > 0 ? share : NULL;
 }
 
-/* Returns true if the contribution that this node waits for in a view is still that one. */
-static bool is_awaited(const struct mpiio_watch *watch, size_t view, uint64_t number)
-{
-    const struct mpiio_turns_share *share = awaited(watch, view);
-
-    return share != NULL && share->number == number;
-}
-
 /* Drops the contribution with that number, which this node waits for in a view. It may have
    finished, and its node may have returned, so both conditions are checked again under the lock. */
 static int drop_contribution(struct mpiio_watch *watch, size_t view, uint64_t number, uint32_t node)
@@ -80,12 +64,14 @@ static int drop_contribution(struct mpiio_watch *watch, size_t view, uint64_t nu
                                       .node = (uint32_t)state->turns.self,
                                       .view = (uint32_t)view,
                                       .value = number + 1};
+    const struct mpiio_turns_share *share;
     int error = mpiio_record_lock(watch->record, false);
 
     if (error != 0)
         return error;
     error = mpiio_record_read(watch->record, watch->state);
-    if (error == 0 && is_awaited(watch, view, number) && is_silent(watch, node)) {
+    share = error == 0 ? awaited(watch, view) : NULL;
+    if (share != NULL && share->number == number && is_silent(watch, node)) {
         bool exited = !mpiio_record_has_node(watch->record, (int)node);
 
         error = mpiio_record_append(watch->record, &entry, 1);
@@ -137,7 +123,7 @@ void mpiio_watch_look(struct mpiio_watch *watch)
 
     if (now < watch->due)
         return;
-    watch->due = now + interval_of(watch);
+    watch->due = now + vs_min(vs_max(watch->timeout / LOOKS, INTERVAL_MIN), INTERVAL_MAX);
     forget_pause(watch, now);
     /* A node without contributions does not advance its counter. */
     for (int i = 0; i < watch->record->nodes; i++)
