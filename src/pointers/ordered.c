@@ -53,14 +53,6 @@ void mpiio_ordered_free(struct mpiio_ordered *ordered)
     free(ordered);
 }
 
-/* Wakes the thread that places. Called with the lock held. */
-static void tell_news(struct mpiio_ordered *ordered)
-{
-    assert(mpiio_is_held(&ordered->lock));
-    ordered->has_news = true;
-    pthread_cond_signal(&ordered->news);
-}
-
 void mpiio_ordered_turn(struct mpiio_ordered *ordered, size_t view, uint64_t turn, bool own)
 {
     struct mpiio_ordered_view *self = &ordered->views[view];
@@ -68,7 +60,8 @@ void mpiio_ordered_turn(struct mpiio_ordered *ordered, size_t view, uint64_t tur
     pthread_mutex_lock(&ordered->lock);
     mpiio_placing_set_turn(ordered, self, turn);
     self->stray = own && self->turn == turn && !self->ending;
-    tell_news(ordered);
+    ordered->has_news = true;
+    pthread_cond_signal(&ordered->news);
     pthread_mutex_unlock(&ordered->lock);
 }
 

@@ -223,17 +223,12 @@ static struct mpiio_request *take_batch(struct mpiio_pointers *self)
     return list;
 }
 
-/* Returns true if this node has open contributions, or does not know because of a failure. */
-static bool has_shares(const struct mpiio_pointers *self)
-{
-    return self->record.generation == 0 || self->state.turns.node[self->options.node].held > 0;
-}
-
-/* Returns true if this node looks at the record: for its own contributions, or at the end for those
-   of all nodes. */
+/* Returns true if this node looks at the record: for its own open contributions, which it does not
+   know after a failure, or at the end for those of all nodes. */
 static bool is_looking(const struct mpiio_pointers *self)
 {
-    return has_shares(self) || (self->all && !self->settled);
+    return self->record.generation == 0 || self->state.turns.node[self->options.node].held > 0 ||
+           (self->all && !self->settled);
 }
 
 /* Reads the record to see whether a turn has come, unless a batch has just read it. Returns true if
