@@ -47,21 +47,22 @@ bool mpiio_pool_streams_pass(struct mpiio_pool_streams *streams, const struct vs
 }
 
 /* Returns the first position after the block that contains a position, or -1 if there is none. */
-static int64_t behind_block(const struct mpiio_pool_streams *streams, const struct vs_map *map,
-                            int64_t position, int64_t *block)
+static int64_t behind_block(int64_t size, const struct vs_map *map, int64_t position,
+                            int64_t *block)
 {
     int64_t displacement = vs_map_displacement(map, position);
     int64_t next;
 
     if (displacement < 0)
         return -1;
-    *block = displacement / streams->block;
-    next = vs_map_lower_bound(map, (*block + 1) * streams->block);
+    *block = displacement / size;
+    next = vs_map_lower_bound(map, (*block + 1) * size);
     return next > position ? next : -1;
 }
 
-size_t mpiio_pool_streams_ahead(struct mpiio_pool_streams *streams, const struct vs_map *map,
-                                int64_t position, int64_t length, int64_t *blocks, size_t count)
+size_t mpiio_pool_streams_ahead(struct mpiio_pool_streams *streams, int64_t size,
+                                const struct vs_map *map, int64_t position, int64_t length,
+                                int64_t *blocks, size_t count)
 {
     int64_t end = position + length, requested, block;
     struct mpiio_pool_stream *stream;
@@ -72,7 +73,7 @@ size_t mpiio_pool_streams_ahead(struct mpiio_pool_streams *streams, const struct
     requested = stream != NULL ? stream->requested : INT64_MAX;
     pthread_mutex_unlock(&streams->lock);
     for (size_t i = 0; i < count && end >= 0; i++) {
-        int64_t next = behind_block(streams, map, end, &block);
+        int64_t next = behind_block(size, map, end, &block);
 
         if (next >= 0 && end >= requested)
             blocks[found++] = block;

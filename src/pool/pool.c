@@ -69,7 +69,6 @@ int mpiio_pool_new(const struct mpiio_pool_options *options, struct mpiio_pool *
     mpiio_pool_ahead_init(&(*pool)->ahead, &(*pool)->memory);
     (*pool)->answers =
         (struct mpiio_pool_answers){.ahead = &(*pool)->ahead, .timeout = options->timeout};
-    (*pool)->streams.block = MPIIO_POOL_BLOCK;
     pthread_mutex_init(&(*pool)->streams.lock, NULL);
     return 0;
 }
@@ -105,7 +104,6 @@ int mpiio_pool_meet(struct mpiio_pool *pool, const struct mpiio_homes *homes)
             pool->homes.stretch = STRETCH_MOST;
     }
     mpiio_pool_memory_set_size(&pool->memory, choose_block(&pool->homes));
-    pool->streams.block = pool->memory.size;
     return pool->options.net == NULL
                ? 0
                : mpiio_connections_init(&pool->connections, pool->options.net, MPIIO_PURPOSE_POOL);
@@ -351,8 +349,9 @@ static void tell_all(struct mpiio_pool *pool, const struct mpiio_transfer *trans
     int64_t blocks[DEPTH_ALL], own[MPIIO_POOL_AHEAD_MAX];
     int nodes = pool->homes.nodes;
     size_t wanted = nodes < DEPTH_ALL / DEPTH ? (size_t)(DEPTH * nodes) : DEPTH_ALL;
-    size_t count = mpiio_pool_streams_ahead(&pool->streams, transfer->map, transfer->position,
-                                            (int64_t)transfer->length, blocks, wanted);
+    size_t count =
+        mpiio_pool_streams_ahead(&pool->streams, pool->memory.size, transfer->map,
+                                 transfer->position, (int64_t)transfer->length, blocks, wanted);
 
     for (size_t i = 0; i < count; i++) {
         int home = home_of(pool, blocks[i]);

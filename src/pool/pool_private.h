@@ -135,7 +135,6 @@ struct mpiio_pool_stream {
 };
 
 struct mpiio_pool_streams {
-    int64_t block; /* bytes of a block; set before the first request */
     pthread_mutex_t lock;
     struct mpiio_pool_stream stream[MPIIO_POOL_STREAMS]; /* guarded by lock */
     unsigned turn;                                       /* guarded by lock */
@@ -150,11 +149,13 @@ bool mpiio_pool_streams_pass(struct mpiio_pool_streams *streams, const struct vs
                              int64_t position, int64_t length);
 
 /*
- * Predicts the blocks that a stream needs after that request. Stores those that were not returned
- * before in blocks, in slice order, at most count. Returns their number. Thread-safe.
+ * Predicts the blocks, of size bytes, that a stream needs after that request. Stores those that
+ * were not returned before in blocks, in slice order, at most count. Returns their number.
+ * Thread-safe.
  */
-size_t mpiio_pool_streams_ahead(struct mpiio_pool_streams *streams, const struct vs_map *map,
-                                int64_t position, int64_t length, int64_t *blocks, size_t count);
+size_t mpiio_pool_streams_ahead(struct mpiio_pool_streams *streams, int64_t size,
+                                const struct vs_map *map, int64_t position, int64_t length,
+                                int64_t *blocks, size_t count);
 
 /* The number of threads that read ahead, and the maximum number of blocks that wait to be read. */
 #define MPIIO_POOL_AHEAD_THREADS 2
