@@ -113,7 +113,7 @@ TEST(test_a_write_can_fill_several_blocks)
         .position = 3 * BLOCK, .ranges = ranges, .count = RANGES, .done = &done};
 
     memset(calls, 0, sizeof(calls));
-    mpiio_write_behind_wrote(&file->write_behind, BLOCK, BLOCK * 7 / 2, BLOCK * 5 / 2);
+    mpiio_write_behind_wrote(file, BLOCK, BLOCK * 7 / 2, BLOCK * 5 / 2);
     await(1);
     await(2);
     transfer.buffer = calloc(1, BLOCK);
@@ -131,25 +131,22 @@ TEST(test_a_write_can_fill_several_blocks)
 /* Few bytes far apart do not fill a block. A block that fills slowly is replaced by newer ones. */
 TEST(test_blocks_that_are_not_full)
 {
-    struct mpiio_windows windows;
-    struct mpiio_write_behind behind;
     int fd = make_file();
+    struct mpiio_store *store = open_store_for(fd, O_RDWR);
+    struct mpiio_file *file = store->file;
 
     memset(calls, 0, sizeof(calls));
-    mpiio_windows_init(&windows, fd, true);
-    mpiio_write_behind_init(&behind, fd, &windows);
-    mpiio_write_behind_wrote(&behind, 0, INT64_MAX, 1 << 20);
-    mpiio_write_behind_wrote(&behind, 0, BLOCK, BLOCK / 2);
+    mpiio_write_behind_wrote(file, 0, INT64_MAX, 1 << 20);
+    mpiio_write_behind_wrote(file, 0, BLOCK, BLOCK / 2);
     for (int64_t i = 1; i <= MPIIO_WRITE_BEHIND_COUNT; i++)
-        mpiio_write_behind_wrote(&behind, i * BLOCK, i * BLOCK + BLOCK / 2, BLOCK / 2);
-    mpiio_write_behind_wrote(&behind, 0, BLOCK, BLOCK / 2);
+        mpiio_write_behind_wrote(file, i * BLOCK, i * BLOCK + BLOCK / 2, BLOCK / 2);
+    mpiio_write_behind_wrote(file, 0, BLOCK, BLOCK / 2);
     /* A write of no bytes replaces no block. */
-    mpiio_write_behind_wrote(&behind, (4 + MPIIO_WRITE_BEHIND_COUNT) * BLOCK,
+    mpiio_write_behind_wrote(file, (4 + MPIIO_WRITE_BEHIND_COUNT) * BLOCK,
                              (4 + MPIIO_WRITE_BEHIND_COUNT) * BLOCK + 1, 0);
-    mpiio_write_behind_wrote(&behind, 4 * BLOCK + BLOCK / 2, 5 * BLOCK, BLOCK / 2);
+    mpiio_write_behind_wrote(file, 4 * BLOCK + BLOCK / 2, 5 * BLOCK, BLOCK / 2);
     await(4);
-    mpiio_write_behind_destroy(&behind);
-    mpiio_windows_destroy(&windows);
+    mpiio_store_close(store);
     for (int i = 0; i < 8; i++)
         assert_int_equal(calls[i], i == 4);
     close(fd);

@@ -140,12 +140,12 @@ static int grow_file(struct mpiio_file *file, int64_t end)
 
 static void note_write(struct mpiio_file *file, int64_t start, int64_t end)
 {
-    mpiio_write_behind_wrote(&file->write_behind, start, end, end - start);
+    mpiio_write_behind_wrote(file, start, end, end - start);
 }
 
 static int sync_file(struct mpiio_file *file, bool data_only)
 {
-    mpiio_write_behind_synced(&file->write_behind);
+    mpiio_write_behind_synced(file);
     mpiio_windows_detach_pages(&file->windows, 0, INT64_MAX);
     if (TEMP_FAILURE_RETRY(data_only ? fdatasync(file->fd) : fsync(file->fd)) == 0)
         return 0;

@@ -18,15 +18,8 @@
 /* The tolerance for bytes that are lost by rounding down when they are divided over blocks. */
 #define SLACK (MPIIO_WRITE_BEHIND_BLOCK / 64)
 
-void mpiio_write_behind_init(struct mpiio_write_behind *behind, int fd,
-                             struct mpiio_windows *windows)
-{
-    *behind = (struct mpiio_write_behind){.fd = fd, .windows = windows};
-    pthread_mutex_init(&behind->lock, NULL);
-    pthread_cond_init(&behind->wake, NULL);
-}
-
-void mpiio_write_behind_destroy(struct mpiio_write_behind *behind)
+/* Ends the thread if there is one. */
+static void end_write_behind(struct mpiio_write_behind *behind)
 {
     pthread_mutex_lock(&behind->lock);
     behind->stopping = true;
@@ -38,18 +31,19 @@ void mpiio_write_behind_destroy(struct mpiio_write_behind *behind)
     pthread_mutex_destroy(&behind->lock);
 }
 
-static void write_block(struct mpiio_write_behind *behind, int64_t number)
+static void write_block(struct mpiio_file *file, int64_t number)
 {
     int64_t start = number * MPIIO_WRITE_BEHIND_BLOCK;
 
-    mpiio_windows_detach_pages(behind->windows, start, start + MPIIO_WRITE_BEHIND_BLOCK);
-    sync_file_range(behind->fd, start, MPIIO_WRITE_BEHIND_BLOCK, SYNC_FILE_RANGE_WRITE);
+    mpiio_windows_detach_pages(&file->windows, start, start + MPIIO_WRITE_BEHIND_BLOCK);
+    sync_file_range(file->fd, start, MPIIO_WRITE_BEHIND_BLOCK, SYNC_FILE_RANGE_WRITE);
 }
 
 /* Runs in a thread of its own: starting write-back blocks while the device is busy. */
 static void *write_back(void *argument)
 {
-    struct mpiio_write_behind *behind = argument;
+    struct mpiio_file *file = argument;
+    struct mpiio_write_behind *behind = &file->write_behind;
 
     pthread_mutex_lock(&behind->lock);
     while (!behind->stopping) {
@@ -61,7 +55,7 @@ static void *write_back(void *argument)
         }
         number = behind->queue[--behind->queued];
         pthread_mutex_unlock(&behind->lock);
-        write_block(behind, number);
+        write_block(file, number);
         pthread_mutex_lock(&behind->lock);
     }
     pthread_mutex_unlock(&behind->lock);
@@ -70,19 +64,22 @@ static void *write_back(void *argument)
 
 /* Queues a block for write-back. If the queue is full, leaves it to the kernel. With the lock
    held. */
-static void enqueue_range(struct mpiio_write_behind *behind, int64_t number)
+static void enqueue_range(struct mpiio_file *file, int64_t number)
 {
+    struct mpiio_write_behind *behind = &file->write_behind;
+
     assert(mpiio_is_held(&behind->lock));
     if (!behind->running)
-        behind->running = mpiio_thread_start(&behind->thread, write_back, behind) == 0;
+        behind->running = mpiio_thread_start(&behind->thread, write_back, file) == 0;
     if (behind->running && behind->queued < MPIIO_WRITE_BEHIND_COUNT) {
         behind->queue[behind->queued++] = number;
         pthread_cond_signal(&behind->wake);
     }
 }
 
-static void fill_block(struct mpiio_write_behind *behind, int64_t number, int64_t bytes)
+static void fill_block(struct mpiio_file *file, int64_t number, int64_t bytes)
 {
+    struct mpiio_write_behind *behind = &file->write_behind;
     struct mpiio_filling *filling = &behind->filling[number % MPIIO_WRITE_BEHIND_COUNT];
 
     pthread_mutex_lock(&behind->lock);
@@ -92,15 +89,14 @@ static void fill_block(struct mpiio_write_behind *behind, int64_t number, int64_
         filling->bytes += bytes;
     if (filling->bytes >= MPIIO_WRITE_BEHIND_BLOCK - SLACK) {
         filling->bytes = -1;
-        enqueue_range(behind, number);
+        enqueue_range(file, number);
     }
     pthread_mutex_unlock(&behind->lock);
 }
 
-void mpiio_write_behind_wrote(struct mpiio_write_behind *behind, int64_t start, int64_t end,
-                              int64_t bytes)
+void mpiio_write_behind_wrote(struct mpiio_file *file, int64_t start, int64_t end, int64_t bytes)
 {
-    if (behind->off || bytes <= 0 || (end - start) / SPARSE > bytes)
+    if (file->write_behind.off || bytes <= 0 || (end - start) / SPARSE > bytes)
         return;
     while (start < end) {
         int64_t number = start / MPIIO_WRITE_BEHIND_BLOCK;
@@ -108,14 +104,16 @@ void mpiio_write_behind_wrote(struct mpiio_write_behind *behind, int64_t start, 
         int64_t part = end - start < room ? end - start : room;
         int64_t share = (int64_t)((double)bytes * ((double)part / (double)(end - start)));
 
-        fill_block(behind, number, share);
+        fill_block(file, number, share);
         start += part;
         bytes -= share;
     }
 }
 
-void mpiio_write_behind_synced(struct mpiio_write_behind *behind)
+void mpiio_write_behind_synced(struct mpiio_file *file)
 {
+    struct mpiio_write_behind *behind = &file->write_behind;
+
     pthread_mutex_lock(&behind->lock);
     for (int i = 0; i < MPIIO_WRITE_BEHIND_COUNT; i++)
         if (behind->filling[i].bytes < 0)
@@ -153,7 +151,8 @@ void mpiio_file_init(struct mpiio_file *file, int fd, bool writable)
     file->fd = file->exact = fd;
     file->writable = writable;
     apply_coherence(file, file->filesystem->coherence);
-    mpiio_write_behind_init(&file->write_behind, fd, &file->windows);
+    pthread_mutex_init(&file->write_behind.lock, NULL);
+    pthread_cond_init(&file->write_behind.wake, NULL);
     pthread_mutex_init(&file->freshness.lock, NULL);
     pthread_mutex_init(&file->grow_lock, NULL);
 }
@@ -163,7 +162,7 @@ void mpiio_file_close(struct mpiio_file *file)
     if (file != NULL) {
         pthread_mutex_destroy(&file->grow_lock);
         pthread_mutex_destroy(&file->freshness.lock);
-        mpiio_write_behind_destroy(&file->write_behind);
+        end_write_behind(&file->write_behind);
         mpiio_windows_destroy(&file->windows);
         file->ops->close(file);
     }

@@ -24,11 +24,9 @@
 #define MPIIO_WRITE_BEHIND_COUNT 64
 
 struct mpiio_write_behind {
-    struct mpiio_windows *windows; /* borrowed */
-    int fd;                        /* of the file, borrowed */
-    bool off;                      /* leave everything to the kernel; set before the file is used */
-    pthread_mutex_t lock;          /* held for counting, never during a system call */
-    pthread_cond_t wake;           /* for the thread: there is work, or it must exit; with lock */
+    bool off;             /* leave everything to the kernel; set before the file is used */
+    pthread_mutex_t lock; /* held for counting, never during a system call */
+    pthread_cond_t wake;  /* for the thread: there is work, or it must exit; with lock */
     pthread_t thread;
     bool running;                            /* thread was started; guarded by lock */
     bool stopping;                           /* guarded by lock */
@@ -41,28 +39,17 @@ struct mpiio_write_behind {
     } filling[MPIIO_WRITE_BEHIND_COUNT];
 };
 
-/*
- * Initializes without written data for the file that is open as fd and mapped by windows, both
- * borrowed.
- */
-void mpiio_write_behind_init(struct mpiio_write_behind *behind, int fd,
-                             struct mpiio_windows *windows);
-
-/* Ends the thread if there is one. No other thread may use it. */
-void mpiio_write_behind_destroy(struct mpiio_write_behind *behind);
+struct mpiio_file;
 
 /*
  * Records that bytes, spread evenly, were written to [start, end) of the file. A thread, started on
  * first use, writes back the blocks that this fills. Thread-safe.
  */
-void mpiio_write_behind_wrote(struct mpiio_write_behind *behind, int64_t start, int64_t end,
-                              int64_t bytes);
+void mpiio_write_behind_wrote(struct mpiio_file *file, int64_t start, int64_t end, int64_t bytes);
 
 /* Records that the file will be synced: blocks that are filled again are sent again. Thread-safe.
  */
-void mpiio_write_behind_synced(struct mpiio_write_behind *behind);
-
-struct mpiio_file;
+void mpiio_write_behind_synced(struct mpiio_file *file);
 
 /*
  * The operations of a kind of file, in addition to its operations as a layer (source.h). The kinds

@@ -193,8 +193,7 @@ static void finish_put(struct put *put, int64_t bytes)
     write_runs(put, put->last);
     mpiio_batches_finish(&put->batches);
     if (put->lowest < put->batches.previous_end)
-        mpiio_write_behind_wrote(&put->file->write_behind, put->lowest, put->batches.previous_end,
-                                 bytes);
+        mpiio_write_behind_wrote(put->file, put->lowest, put->batches.previous_end, bytes);
 }
 
 void mpiio_write_runs(struct mpiio_source *source, struct mpiio_transfer *transfer)
