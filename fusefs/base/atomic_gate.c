@@ -5,6 +5,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/thread.h"
+#include "core/file/file.h"
 
 /* The time to wait for releases, in ms. The kernel does not wait for them. */
 #define RELEASE_MS 1000
@@ -79,7 +80,7 @@ int fs_atomic_begin(struct fs_atomic *atomic, struct mpiio_slice *slice, int64_t
      * A write depends on no other bytes, so this host's copy may be stale; an append needs the
      * size.
      */
-    error = !writes || offset < 0 ? mpiio_slice_refresh(slice) : 0;
+    error = !writes || offset < 0 ? mpiio_file_refresh(mpiio_slice_file(slice)) : 0;
     if (error != 0)
         mpiio_exclusion_end(accesses, *access);
     return error;
@@ -94,7 +95,7 @@ void fs_atomic_end(struct fs_atomic *atomic, struct mpiio_access *access)
 ssize_t fs_atomic_end_write(struct fs_atomic *atomic, struct mpiio_slice *slice,
                             struct mpiio_access *access, ssize_t put)
 {
-    int error = access != NULL && put > 0 ? mpiio_slice_publish(slice) : 0;
+    int error = access != NULL && put > 0 ? mpiio_file_publish(mpiio_slice_file(slice)) : 0;
 
     fs_atomic_end(atomic, access);
     return error != 0 ? error : put;

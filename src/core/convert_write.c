@@ -121,18 +121,18 @@ static bool is_complete(const struct merged *merged)
 }
 
 /* Returns true if the file's bytes convert back to the element. */
-static bool is_exact(const struct mpiio_slice *slice, const struct merged *merged)
+static bool is_exact(const struct merged *merged)
 {
+    const struct mpiio_conversion *conversion = merged->element.conversion;
     unsigned char back[MPIIO_ELEMENT_NATIVE];
-    size_t native = merged->element.conversion->native;
 
     if (is_complete(merged))
         return true;
     /* A truncated value depends only on the kept bytes. */
-    if (slice->truncates && native > merged->element.conversion->file)
+    if (conversion->truncate && conversion->native > conversion->file)
         return true;
-    return mpiio_to_native(merged->element.conversion, back, merged->file, 1) == 0 &&
-           memcmp(back, merged->partial.bytes, native) == 0;
+    return mpiio_to_native(conversion, back, merged->file, 1) == 0 &&
+           memcmp(back, merged->partial.bytes, conversion->native) == 0;
 }
 
 /*
@@ -229,7 +229,7 @@ static int replace_locked(struct mpiio_slice *slice, struct merged *merged)
     /* A complete value that is refused is an error now. Bytes that were kept before stay. */
     if (refused != 0 && is_complete(merged))
         return refused;
-    if (refused != 0 || !is_exact(slice, merged)) {
+    if (refused != 0 || !is_exact(merged)) {
         error = mpiio_partial_put(&slice->partial, &merged->partial);
         if (error == 0 || refused != 0)
             return error == 0 ? 0 : refused;
@@ -270,7 +270,7 @@ static int store_partial_locked(struct mpiio_slice *slice, struct merged *merged
                 error = store_element(slice, merged);
             if (error != 0)
                 return error;
-            if (!merged->last && !is_exact(slice, merged))
+            if (!merged->last && !is_exact(merged))
                 return keep_stored(slice, merged);
         }
     }

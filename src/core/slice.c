@@ -67,8 +67,7 @@ int mpiio_slice_new(struct mpiio_store *store, struct vs_view *view, enum mpiio_
         vs_view_unref(view);
         return -ENOMEM;
     }
-    *new = (struct mpiio_slice){
-        .store = store, .view = view, .truncates = narrow == MPIIO_NARROW_TRUNCATE};
+    *new = (struct mpiio_slice){.store = store, .view = view};
     error = init_slice(new, narrow);
     if (error != 0)
         mpiio_slice_free(new);
@@ -249,14 +248,9 @@ int mpiio_slice_access(struct mpiio_slice *slice, struct mpiio_exclusion *access
                                  access);
 }
 
-int mpiio_slice_refresh(struct mpiio_slice *slice)
+struct mpiio_file *mpiio_slice_file(const struct mpiio_slice *slice)
 {
-    return mpiio_file_refresh(slice->store->file);
-}
-
-int mpiio_slice_publish(struct mpiio_slice *slice)
-{
-    return mpiio_file_publish(slice->store->file);
+    return slice->store->file;
 }
 
 bool mpiio_slice_is_bytewise(const struct mpiio_slice *slice)

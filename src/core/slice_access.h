@@ -45,10 +45,8 @@ bool mpiio_slice_shares(const struct mpiio_slice *slice, int64_t offset, int64_t
 int mpiio_slice_access(struct mpiio_slice *slice, struct mpiio_exclusion *accesses, int64_t offset,
                        int64_t length, bool writes, struct mpiio_access *access);
 
-/* Like mpiio_file_refresh and mpiio_file_publish (file/file.h), of the slice's file. Thread-safe.
- */
-int mpiio_slice_refresh(struct mpiio_slice *slice);
-int mpiio_slice_publish(struct mpiio_slice *slice);
+/* Returns the file of the slice's store, borrowed. */
+struct mpiio_file *mpiio_slice_file(const struct mpiio_slice *slice);
 
 /*
  * mpiio_slice_write and mpiio_slice_append within an access that has begun. The access has locked

@@ -57,7 +57,6 @@ struct mpiio_slice {
     bool disjoint;             /* the view has no byte of the file twice: it may be written */
     int64_t limit;             /* slice offsets below it have a position */
     struct mpiio_codec *codec; /* NULL: slice offsets are positions, without conversion */
-    bool truncates;            /* integers are narrowed to their least significant bytes */
     struct mpiio_partial partial;
 };
 
