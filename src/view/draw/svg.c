@@ -45,39 +45,22 @@ struct figure {
     int legend, legend_columns;  /* its height, and its entries in a line */
 };
 
-/* Returns the number of bytes of the character at text, or 0 if XML or UTF-8 does not allow it. */
-static int character_length(const unsigned char *text)
-{
-    static const uint32_t lowest[] = {0, 0, 0x80, 0x800, 0x10000};
-    int length = *text < 0x80 ? 1 : *text < 0xc2 ? 0 : *text < 0xe0 ? 2 : *text < 0xf0 ? 3 : 4;
-    uint32_t code = length > 1 ? *text & (0xffU >> (length + 1)) : *text;
-
-    for (int i = 1; i < length; i++) {
-        if ((text[i] & 0xc0) != 0x80)
-            return 0;
-        code = code << 6 | (text[i] & 0x3f);
-    }
-    if (!length || code < ' ' || code < lowest[length] || (code & 0xfffff800) == 0xd800 ||
-        (code & 0xfffe) == 0xfffe || code > 0x10ffff)
-        return 0;
-    return length;
-}
-
+/* Writes a clean line (viewspec/base/line.h), of which XML disallows only U+FFFE and U+FFFF. */
 static void put_escaped(FILE *out, const char *text)
 {
-    while (*text) {
-        int length = character_length((const unsigned char *)text);
-        if (*text == '<')
+    for (; *text; text++) {
+        if (*text == '<') {
             fputs("&lt;", out);
-        else if (*text == '>')
+        } else if (*text == '>') {
             fputs("&gt;", out);
-        else if (*text == '&')
+        } else if (*text == '&') {
             fputs("&amp;", out);
-        else if (length)
-            fwrite(text, 1, (size_t)length, out);
-        else
+        } else if (!strncmp(text, "\xef\xbf\xbe", 3) || !strncmp(text, "\xef\xbf\xbf", 3)) {
             fputc('?', out);
-        text += length ? length : 1;
+            text += 2;
+        } else {
+            fputc(*text, out);
+        }
     }
 }
 
