@@ -36,29 +36,9 @@ static const char common_help[] =
     "Offsets, lengths and displacements count bytes and take the suffixes k, M, G, T (powers of\n"
     "1024).\n";
 
-/* Long options without a short form. */
-enum {
-    OFFSET = 256,
-    LENGTH,
-    FORMAT,
-    FIELDS,
-    TO,
-    FORCE,
-    SPEC,
-    NARROW,
-    SVG,
-    WINDOW,
-    WIDTH,
-    COLOR,
-    FROM,
-    VAR,
-    ALL,
-    TYPE,
-    MEMBERS,
-    PIECES,
-    MISSING,
-    PROMETHEUS,
-};
+/* Options without a short form whose values take_value handles; and the value of getopt_long for
+   the first long option, which the others follow. */
+enum { OFFSET = 256, LENGTH, FORMAT, NARROW, WINDOW, WIDTH, COLOR, VAR, FIRST_LONG };
 
 /* Subcommands that take no spec. */
 #define WITHOUT_SPEC (VIEW_TAKES_MOUNTS | VIEW_TAKES_COMMAND)
@@ -72,7 +52,7 @@ enum {
  */
 static const struct view_option {
     const char *name;
-    int letter;      /* of its short form; or its number above */
+    int letter;      /* of its short form, or its number above; 0: it has neither */
     unsigned takers; /* the subcommands with one of these flags; 0: all that take a spec */
     int has_value;   /* has_arg of struct option */
     size_t member;   /* gets the text, or true; 0: take_value checks or converts the text */
@@ -81,9 +61,9 @@ static const struct view_option {
     {"file", 'f', 0, required_argument, MEMBER(file)},
     {"define", 'D', 0, required_argument, 0},
     {"view", 'v', 0, required_argument, MEMBER(view)},
-    {"members", MEMBERS, 0, required_argument, MEMBER(members)},
-    {"pieces", PIECES, 0, required_argument, MEMBER(pieces)},
-    {"missing", MISSING, 0, required_argument, MEMBER(missing)},
+    {"members", 0, 0, required_argument, MEMBER(members)},
+    {"pieces", 0, 0, required_argument, MEMBER(pieces)},
+    {"missing", 0, 0, required_argument, MEMBER(missing)},
     {"help", 'h', ~0U, no_argument, 0},
     {"version", 'V', ~0U, no_argument, 0},
     {"rank", 'r', VIEW_TAKES_RANK, required_argument, 0},
@@ -91,23 +71,23 @@ static const struct view_option {
      0},
     {"length", LENGTH, VIEW_TAKES_RANGE, required_argument, 0},
     {"format", FORMAT, VIEW_TAKES_FORMAT, required_argument, 0},
-    {"fields", FIELDS, VIEW_TAKES_FORMAT, required_argument, MEMBER(fields)},
-    {"to", TO, VIEW_TAKES_TARGET, required_argument, MEMBER(to)},
+    {"fields", 0, VIEW_TAKES_FORMAT, required_argument, MEMBER(fields)},
+    {"to", 0, VIEW_TAKES_TARGET, required_argument, MEMBER(to)},
     {"output", 'o', VIEW_TAKES_TARGET | WITHOUT_SPEC, required_argument, MEMBER(output)},
-    {"force", FORCE, VIEW_TAKES_TARGET, no_argument, MEMBER(force)},
-    {"spec", SPEC, VIEW_TAKES_TARGET, required_argument, MEMBER(output_spec)},
+    {"force", 0, VIEW_TAKES_TARGET, no_argument, MEMBER(force)},
+    {"spec", 0, VIEW_TAKES_TARGET, required_argument, MEMBER(output_spec)},
     {"narrow", NARROW, VIEW_TAKES_NARROW, required_argument, 0},
-    {"svg", SVG, VIEW_TAKES_PICTURE, required_argument, MEMBER(svg)},
+    {"svg", 0, VIEW_TAKES_PICTURE, required_argument, MEMBER(svg)},
     {"window", WINDOW, VIEW_TAKES_PICTURE, required_argument, 0},
     {"width", WIDTH, VIEW_TAKES_PICTURE, required_argument, 0},
     {"color", COLOR, VIEW_TAKES_PICTURE, required_argument, 0},
-    {"from", FROM, VIEW_TAKES_SOURCE, required_argument, MEMBER(from)},
+    {"from", 0, VIEW_TAKES_SOURCE, required_argument, MEMBER(from)},
     {"var", VAR, VIEW_TAKES_SOURCE, required_argument, 0},
-    {"all", ALL, VIEW_TAKES_SOURCE, no_argument, MEMBER(all)},
-    {"type", TYPE, VIEW_TAKES_SOURCE, required_argument, MEMBER(type)},
+    {"all", 0, VIEW_TAKES_SOURCE, no_argument, MEMBER(all)},
+    {"type", 0, VIEW_TAKES_SOURCE, required_argument, MEMBER(type)},
     {"interval", 'd', VIEW_TAKES_MOUNTS, required_argument, 0},
     {"count", 'c', VIEW_TAKES_MOUNTS, required_argument, 0},
-    {"prometheus", PROMETHEUS, VIEW_TAKES_MOUNTS, no_argument, MEMBER(prometheus)},
+    {"prometheus", 0, VIEW_TAKES_MOUNTS, no_argument, MEMBER(prometheus)},
 };
 #define OPTIONS (sizeof(options) / sizeof(*options))
 
@@ -137,7 +117,7 @@ static int fail_option(const struct view_command *command, char **argv, int kind
 {
     char what[256];
 
-    if (optopt && optopt < OFFSET && strncmp(argv[optind - 1], "--", 2) != 0)
+    if (optopt && optopt < FIRST_LONG && strncmp(argv[optind - 1], "--", 2) != 0)
         snprintf(what, sizeof(what), "-%c", optopt);
     else
         snprintf(what, sizeof(what), "%s", argv[optind - 1]);
@@ -237,24 +217,21 @@ static int take_value(const struct view_command *command, int option, struct vie
     }
 }
 
-/* Handles an option. index is its number if its long form is used, else negative. */
-static int take_option(const struct view_command *command, int letter, int index,
-                       struct view_args *args)
+/* Handles an option. is_long: its long form is used. */
+static int take_option(const struct view_command *command, const struct view_option *option,
+                       bool is_long, struct view_args *args)
 {
-    const struct view_option *option = options;
     char *member, typed[32];
 
-    while (option->letter != letter)
-        option++;
     if (option->takers ? !(command->options & option->takers) : command->options & WITHOUT_SPEC) {
-        if (index < 0)
-            snprintf(typed, sizeof(typed), "-%c", letter);
-        else
+        if (is_long)
             snprintf(typed, sizeof(typed), "--%s", option->name);
+        else
+            snprintf(typed, sizeof(typed), "-%c", option->letter);
         return view_usage(command, typed, "not an option of this subcommand");
     }
     if (!option->member)
-        return take_value(command, letter, args);
+        return take_value(command, option->letter, args);
     member = (char *)args + option->member;
     if (option->has_value)
         *(const char **)member = optarg;
@@ -365,8 +342,8 @@ static void list_options(const struct view_command *command, struct option *list
     /* With "+", getopt_long stops at the first operand: what follows belongs to COMMAND. */
     letters += sprintf(letters, command->options & VIEW_TAKES_COMMAND ? "+:" : ":");
     for (size_t i = 0; i < OPTIONS; i++) {
-        list[i] = (struct option){options[i].name, options[i].has_value, NULL, options[i].letter};
-        if (options[i].letter < OFFSET)
+        list[i] = (struct option){options[i].name, options[i].has_value, NULL, FIRST_LONG + (int)i};
+        if (options[i].letter && options[i].letter < OFFSET)
             letters += sprintf(letters, "%c%s", options[i].letter, options[i].has_value ? ":" : "");
     }
     list[OPTIONS] = (struct option){0};
@@ -378,26 +355,27 @@ static int parse_args(const struct view_command *command, int argc, char **argv,
 {
     struct option list[OPTIONS + 1];
     char letters[2 * OPTIONS + 3];
-    int letter, status = VIEW_DONE;
+    int value, status = VIEW_DONE;
 
     opterr = 0;
     list_options(command, list, letters);
-    while (!status) {
-        int index = -1;
+    while (!status && (value = getopt_long(argc, argv, letters, list, NULL)) != -1) {
+        bool is_long = value >= FIRST_LONG;
+        const struct view_option *option = &options[is_long ? value - FIRST_LONG : 0];
 
-        letter = getopt_long(argc, argv, letters, list, &index);
-        if (letter == -1)
-            break;
-        if (letter == 'h') {
+        if (value == '?' || value == ':')
+            return fail_option(command, argv, value);
+        while (!is_long && option->letter != value)
+            option++;
+        if (option->letter == 'h') {
             printf("%s%s", command->help, command->options & WITHOUT_SPEC ? "" : common_help);
             return VIEW_DONE;
         }
-        if (letter == 'V') {
+        if (option->letter == 'V') {
             view_version();
             return VIEW_DONE;
         }
-        status = letter == '?' || letter == ':' ? fail_option(command, argv, letter)
-                                                : take_option(command, letter, index, args);
+        status = take_option(command, option, is_long, args);
     }
     args->operands = argv + optind;
     if (!status && !(command->options & WITHOUT_SPEC))
