@@ -190,11 +190,8 @@ int view_write_out(const char *buffer, int64_t size)
         ssize_t n = write(STDOUT_FILENO, buffer, (size_t)size);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0) {
-            if (errno != EPIPE)
-                view_message("standard output: %s", strerror(errno));
-            return VIEW_FAILED;
-        }
+        if (n < 0)
+            return errno == EPIPE ? VIEW_FAILED : view_failed("standard output", -errno);
         buffer += n;
         size -= n;
     }
@@ -210,7 +207,7 @@ int view_close_output(int status)
     if (!lost)
         return status;
     if (lost != EPIPE)
-        view_message("standard output: %s", strerror(lost));
+        view_failed("standard output", -lost);
     return status == VIEW_DONE ? VIEW_FAILED : status;
 }
 

@@ -67,12 +67,6 @@ static void catch_signals(void)
             sigaction(signals[i], &action, NULL);
 }
 
-static int fail_output(const char *path, int error)
-{
-    view_message("%s: %s", path, strerror(error));
-    return VIEW_FAILED;
-}
-
 /* Returns the folder of path as a new string, or NULL. */
 static char *folder_of(const char *path)
 {
@@ -100,7 +94,7 @@ static int open_hidden(struct view_output *output)
     char *hidden = hidden_name(output->path);
 
     if (hidden == NULL)
-        return fail_output(output->path, ENOMEM);
+        return view_failed(output->path, -ENOMEM);
     catch_signals();
     block_signals(&before);
     output->fd = mkostemp(hidden, O_CLOEXEC);
@@ -113,7 +107,7 @@ static int open_hidden(struct view_output *output)
     if (output->fd >= 0)
         return VIEW_DONE;
     free(hidden);
-    return fail_output(output->path, error);
+    return view_failed(output->path, -error);
 }
 
 int view_output_open(struct view_output *output, const char *path, bool force)
@@ -123,7 +117,7 @@ int view_output_open(struct view_output *output, const char *path, bool force)
 
     *output = (struct view_output){.path = path, .fd = -1};
     if (there < 0 && there != -ENOENT)
-        return fail_output(path, -there);
+        return view_failed(path, there);
     if (there > 0 && (!force || !S_ISREG(st.st_mode))) {
         view_message("%s: %s", path,
                      S_ISREG(st.st_mode) ? "the file is there already (--force overwrites it)"
@@ -132,14 +126,14 @@ int view_output_open(struct view_output *output, const char *path, bool force)
     }
     char *folder = folder_of(path);
     if (folder == NULL)
-        return fail_output(path, ENOMEM);
+        return view_failed(path, -ENOMEM);
     output->fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     int error = errno;
     free(folder);
     if (output->fd >= 0)
         return VIEW_DONE;
     /* These are open(2)'s errors for filesystems and kernels that lack O_TMPFILE. */
-    return error == EOPNOTSUPP || error == EISDIR ? open_hidden(output) : fail_output(path, error);
+    return error == EOPNOTSUPP || error == EISDIR ? open_hidden(output) : view_failed(path, -error);
 }
 
 /* Links a file without a name to name. Returns 0 or a negative errno. */
@@ -214,7 +208,7 @@ int view_output_commit(struct view_output *output, mode_t mode, bool force)
     }
     if (!error)
         error = sync_folder(output->path);
-    return error ? fail_output(output->path, -error) : VIEW_DONE;
+    return error ? view_failed(output->path, error) : VIEW_DONE;
 }
 
 void view_output_close(struct view_output *output)

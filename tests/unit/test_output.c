@@ -47,6 +47,12 @@ void view_message(const char *format, ...)
     va_end(args);
 }
 
+int view_failed(const char *subject, int64_t error)
+{
+    view_message("%s: %s", subject, strerror((int)-error));
+    return VIEW_FAILED;
+}
+
 static char folder[] = "/var/tmp/mpiio-output.XXXXXX";
 
 static int enter(void **state)
