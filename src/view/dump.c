@@ -240,10 +240,7 @@ static int put_column(struct dump *dump, int64_t number, const char *part)
    always ends it. */
 static bool end_field(struct dump *dump, bool last)
 {
-    if (last)
-        dump->value = 0;
-    else if (++dump->value == dump->field->count)
-        dump->value = 0;
+    dump->value = last || dump->value + 1 == dump->field->count ? 0 : dump->value + 1;
     return !dump->value;
 }
 
