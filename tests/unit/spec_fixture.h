@@ -39,6 +39,17 @@ spec_with(const struct vs_overrides *overrides, const char *format, ...)
 
 #define spec_from(...) spec_with(NULL, __VA_ARGS__)
 
+/* Returns the spec of a view in shorthand. */
+static inline struct vs_spec *shorthand_with(const struct vs_overrides *overrides, const char *text)
+{
+    struct vs_error error = {0};
+    struct vs_spec *spec = NULL;
+
+    if (vs_spec_parse_shorthand(text, "--view", "/", overrides, &spec, &error) != 0)
+        fail_msg("%s: %s", text, error.reason);
+    return spec;
+}
+
 /* Compiles all views of a spec for all ranks. Returns 0 or the error of the first that fails. */
 static inline int compile_views(const struct vs_spec *spec, struct vs_error *error)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests expressions of specs: fixed ones, and random ones against 128-bit arithmetic. */
 
+#include "random.h"
 #include "spec_fixture.h"
 #include "viewspec/spec.h"
 
@@ -139,18 +140,11 @@ TEST(refused)
 
 /* Makes random expressions, and computes their values at the same time. */
 struct maker {
-    uint64_t random;
     char text[4096];
     size_t length;
     int64_t rank;
     bool wrong; /* overflow or division by zero somewhere */
 };
-
-static unsigned below(struct maker *maker, unsigned bound)
-{
-    maker->random = maker->random * 6364136223846793005u + 1442695040888963407u;
-    return (unsigned)(maker->random >> 33) % bound;
-}
 
 static void put(struct maker *maker, const char *text)
 {
@@ -178,15 +172,15 @@ static int64_t number(struct maker *maker)
     } names[] = {
         {"rank", maker->rank}, {"ranks", RANKS}, {"n", 100}, {"big", INT64_MAX}, {"less", -100}};
     char text[32];
-    int64_t value = below(maker, 12);
+    int64_t value = below(12);
 
-    if (below(maker, 4) == 0) {
-        unsigned i = below(maker, sizeof(names) / sizeof(names[0]));
+    if (below(4) == 0) {
+        unsigned i = (unsigned)below(sizeof(names) / sizeof(names[0]));
         put(maker, names[i].name);
         return names[i].value;
     }
-    if (below(maker, 5) == 0)
-        value = (int64_t)(maker->random >> (1 + below(maker, 60)));
+    if (below(5) == 0)
+        value = (int64_t)(random_bits() >> (1 + below(60)));
     snprintf(text, sizeof(text), "%" PRId64, value);
     put(maker, text);
     return value;
@@ -222,9 +216,9 @@ static int64_t chain(struct maker *maker, int depth, bool products)
 {
     int64_t value = products ? factor(maker, depth) : chain(maker, depth, true);
 
-    while (below(maker, 3) == 0) {
-        char text[4] = {' ', products ? "*/%"[below(maker, 3)] : "+-"[below(maker, 2)], ' ', 0};
-        put(maker, below(maker, 2) ? text : (char[2]){text[1], 0});
+    while (below(3) == 0) {
+        char text[4] = {' ', products ? "*/%"[below(3)] : "+-"[below(2)], ' ', 0};
+        put(maker, below(2) ? text : (char[2]){text[1], 0});
         value = apply(maker, text[1], value,
                       products ? factor(maker, depth) : chain(maker, depth, true));
     }
@@ -233,7 +227,7 @@ static int64_t chain(struct maker *maker, int depth, bool products)
 
 static int64_t factor(struct maker *maker, int depth)
 {
-    unsigned choice = depth == 0 ? 9 : below(maker, 8);
+    int choice = depth == 0 ? 9 : below(8);
     int64_t a, b;
 
     if (choice > 2)
@@ -252,10 +246,10 @@ static int64_t factor(struct maker *maker, int depth)
     return (a < b) == (choice == 1) ? a : b;
 }
 
-/* Makes the expression that belongs to a random state, with rank's value in it. */
-static int64_t make(struct maker *maker, uint64_t random, int64_t rank)
+/* Makes the expression that belongs to a seed, with rank's value in it. */
+static int64_t make(struct maker *maker, unsigned seed, int64_t rank)
 {
-    maker->random = random;
+    srand(seed);
     maker->length = 0;
     maker->wrong = false;
     maker->rank = rank;
@@ -264,17 +258,16 @@ static int64_t make(struct maker *maker, uint64_t random, int64_t rank)
 
 TEST(random_expressions)
 {
-    struct maker maker = {.random = 20250131};
+    struct maker maker;
     int wrong = 0;
 
-    for (int i = 0; i < 4000; i++) {
+    for (unsigned i = 0; i < 4000; i++) {
         struct vs_error error = {0};
-        uint64_t random = maker.random;
         int64_t value = 0, expected;
         /* Loading a spec compiles the view of rank 0, so an error there is reported first. */
-        make(&maker, random, 0);
+        make(&maker, i, 0);
         bool bad = maker.wrong;
-        expected = make(&maker, random, RANK);
+        expected = make(&maker, i, RANK);
         bad = bad || maker.wrong;
         int rc = evaluate(maker.text, &value, &error);
         if (rc != (bad ? -EINVAL : 0))

@@ -3,17 +3,8 @@
 
 #include "unit.h"
 #include "native.h"
+#include "random.h"
 #include "view/view.h"
-
-static uint64_t next_random(void)
-{
-    static uint64_t state = UINT64_C(88172645463325252);
-
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return state;
-}
 
 /* Returns the text of a value, with a terminating null byte. */
 static const char *text_as(enum view_format format, const char *type, const void *value)
@@ -59,7 +50,7 @@ TEST(doubles)
     char shorter[64];
 
     for (int i = 0; i < 50000; i++) {
-        uint64_t bits = next_random();
+        uint64_t bits = random_bits();
         double value, again;
         if (i % 4 == 0)
             bits &= UINT64_C(0xffffff0000000000);
@@ -82,7 +73,7 @@ TEST(doubles)
 TEST(floats)
 {
     for (int i = 0; i < 100000; i++) {
-        uint32_t bits = (uint32_t)next_random();
+        uint32_t bits = (uint32_t)random_bits();
         float value, again;
         memcpy(&value, &bits, sizeof(value));
         const char *text = text_of("float", &value);
@@ -96,8 +87,8 @@ TEST(long_doubles)
 {
     for (int i = 0; i < 20000; i++) {
         unsigned char bytes[16] = {0};
-        uint64_t significand = next_random() | UINT64_C(1) << 63;
-        uint16_t exponent = (uint16_t)(i % 2 ? 16383 - 64 + next_random() % 128 : next_random());
+        uint64_t significand = random_bits() | UINT64_C(1) << 63;
+        uint16_t exponent = (uint16_t)(i % 2 ? 16383 - 64 + random_bits() % 128 : random_bits());
         if ((exponent & 32767) == 32767)
             continue;
         if (!(exponent & 32767))

@@ -184,16 +184,12 @@ TEST(overridden)
     char text[] = HEAD "'views': {'a': {'etype': 'long', 'datarep': {'name': 'made-up', 'library': "
                        "'d/x.so'}}, 'b': {'etype': 'int', 'per_rank': [{'datarep': 'native'}]}}}";
     struct vs_overrides overrides = with_made_up;
-    struct vs_error error = {0};
-    struct vs_spec *spec = NULL;
 
     for (int user = 0; user < 2; user++) {
         overrides.datarep = user ? "made-up" : "external32";
         overrides.datarep_library = user ? "/y.so" : NULL;
         made_up.loads = 0;
-        assert_int_equal(
-            vs_spec_parse(quoted(text), strlen(text), "text", "/folder", &overrides, &spec, &error),
-            0);
+        struct vs_spec *spec = spec_with(&overrides, "%s", quoted(text));
         assert_int_equal(made_up.loads, user);
         for (size_t i = 0; i < 2; i++) {
             struct vs_view *view = view_at(spec, i, 0);

@@ -179,16 +179,6 @@ TEST(json_text)
     free(json);
 }
 
-static struct vs_spec *parse_with(const char *text, const struct vs_overrides *overrides)
-{
-    struct vs_error error = {0};
-    struct vs_spec *spec = NULL;
-
-    if (vs_spec_parse_shorthand(text, "v", "/", overrides, &spec, &error) != 0)
-        fail_msg("%s: %s", text, error.reason);
-    return spec;
-}
-
 TEST(overrides)
 {
     const char *const rows[] = {"rows=6"};
@@ -199,16 +189,16 @@ TEST(overrides)
                                      .file_optional = true},
                               both = {.file = "/a", .ranks = 3};
     struct vs_error error = {0};
-    struct vs_spec *spec = parse_with("scatter on 4", &none);
+    struct vs_spec *spec = shorthand_with(&none, "scatter on 4");
 
     assert_null(vs_spec_file(spec));
     assert_int_equal(vs_spec_ranks(spec), 4);
     vs_spec_free(spec);
-    spec = parse_with("scatter on 4", &both);
+    spec = shorthand_with(&both, "scatter on 4");
     assert_string_equal(vs_spec_file(spec), "/a");
     assert_int_equal(vs_spec_ranks(spec), 3);
     vs_spec_free(spec);
-    spec = parse_with("darray rows x 2 block,block on ranks/2 x 2", &six);
+    spec = shorthand_with(&six, "darray rows x 2 block,block on ranks/2 x 2");
     assert_int_equal(vs_spec_ranks(spec), 6);
     vs_spec_free(spec);
     assert_int_equal(vs_spec_parse_shorthand("scatter", "v", "/", NULL, &spec, &error), -EINVAL);
