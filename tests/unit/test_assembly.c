@@ -51,7 +51,7 @@ static struct vs_assembly *deal(int64_t run, int64_t rounds)
         bytes[i] = run * rounds - (i == MEMBERS - 1 ? below((int)run) : 0);
         assert_int_equal(vs_assembly_add(assembly, views[i], bytes[i]), 0);
     }
-    vs_assembly_finish(assembly);
+    vs_assembly_finish(assembly, 0);
     return assembly;
 }
 
@@ -95,7 +95,7 @@ TEST(test_overlap)
         views[i] = make_vector(places[i], 10, 1000);
         assert_int_equal(vs_assembly_add(assembly, views[i], 10), 0);
     }
-    vs_assembly_finish(assembly);
+    vs_assembly_finish(assembly, 0);
     assert_int_equal(vs_assembly_check(assembly, &fault), 0);
     assert_int_equal(fault.kind, VS_ASSEMBLY_OVERLAP);
     assert_int_equal(fault.displacement, 50);

@@ -202,7 +202,7 @@ static int assemble(const void *argument)
     for (int i = 0; i < MEMBERS && error == 0; i++)
         error = vs_assembly_add(assembly, members[overlap ? i / 2 * 2 : i], i % 2 ? 8 : 16);
     if (error == 0) {
-        vs_assembly_finish(assembly);
+        vs_assembly_finish(assembly, 0);
         error = vs_assembly_check(assembly, &fault);
     }
     if (error == 0) {

@@ -180,21 +180,17 @@ static int64_t full_end(const struct member *member, int64_t arrays)
     return positions ? place_in_member(member, positions - 1) + 1 : 0;
 }
 
-void vs_assembly_finish(struct vs_assembly *assembly)
+void vs_assembly_finish(struct vs_assembly *assembly, int64_t least)
 {
     int64_t arrays = 1;
 
+    assembly->size = least;
     for (size_t i = 0; i < assembly->count; i++)
         if (assembly->members[i].tiles && assembly->members[i].is_array)
             arrays = vs_max(arrays, tiles_of(&assembly->members[i]));
     for (size_t i = 0; i < assembly->count; i++)
         if (assembly->members[i].tiles)
             assembly->size = vs_max(assembly->size, full_end(&assembly->members[i], arrays));
-}
-
-void vs_assembly_extend(struct vs_assembly *assembly, int64_t size)
-{
-    assembly->size = vs_max(assembly->size, size);
 }
 
 int64_t vs_assembly_size(const struct vs_assembly *assembly)

@@ -42,15 +42,11 @@ void vs_assembly_free(struct vs_assembly *assembly);
 int vs_assembly_add(struct vs_assembly *assembly, const struct vs_view *view, int64_t bytes);
 
 /*
- * Computes the size of the whole after all members were added. It ends with the last byte that a
- * member holds. A view with a number of tiles extends it to the last tile, and a filetype that is
- * part of an array extends it to a whole array, at least one.
+ * Computes the size of the whole after all members were added: at least `least` bytes. It ends with
+ * the last byte that a member holds. A view with a number of tiles extends it to the last tile, and
+ * a filetype that is part of an array extends it to a whole array, at least one.
  */
-void vs_assembly_finish(struct vs_assembly *assembly);
-
-/* Extends the whole to at least size bytes, with a hole at its end. Call it after
-   vs_assembly_finish. */
-void vs_assembly_extend(struct vs_assembly *assembly, int64_t size);
+void vs_assembly_finish(struct vs_assembly *assembly, int64_t least);
 
 /* Returns the length of the whole in bytes. Local, thread-safe. */
 int64_t vs_assembly_size(const struct vs_assembly *assembly);

@@ -363,8 +363,7 @@ static int check_fit(struct mpiio_assembled *self, struct vs_error *why)
 {
     struct vs_assembly_fault fault;
 
-    vs_assembly_finish(self->places);
-    vs_assembly_extend(self->places, vs_members_facts(self->members)->filled);
+    vs_assembly_finish(self->places, vs_members_facts(self->members)->filled);
     self->st.st_size = vs_assembly_size(self->places);
     if (vs_assembly_check(self->places, &fault) != 0)
         return vs_members_fail(self->members, -ENOMEM, why, "%s", strerror(ENOMEM));
@@ -418,7 +417,7 @@ static int create_missing(struct mpiio_assembled *self, struct vs_error *why)
 {
     int64_t made;
 
-    vs_assembly_finish(self->places);
+    vs_assembly_finish(self->places, 0);
     made = mpiio_members_create(self->members, self->places, why);
     self->creates = false;
     return made <= 0 ? (int)made : add_members(self, why);
