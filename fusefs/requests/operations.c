@@ -108,36 +108,15 @@ static void fs_link(fuse_req_t request, fuse_ino_t inode, fuse_ino_t parent, con
     fuse_reply_err(request, EPERM);
 }
 
-const struct fuse_lowlevel_ops fs_operations = {
-    .init = fs_init,
-    .lookup = fs_lookup,
-    .getattr = fs_getattr,
-    .setattr = fs_setattr,
-    .access = fs_access,
-    .statfs = fs_statfs,
-    .opendir = fs_opendir,
-    .readdir = fs_readdir,
-    .readdirplus = fs_readdirplus,
-    .open = fs_open,
-    .read = fs_read,
-    .flush = fs_flush,
-    .release = fs_release,
-    .lseek = fs_lseek,
-    .write = fs_write,
-    .fallocate = fs_fallocate,
-    .fsync = fs_fsync,
-    .fsyncdir = fs_fsyncdir,
-    .ioctl = fs_ioctl,
-    .readlink = fs_readlink,
-    .getxattr = fs_getxattr,
-    .listxattr = fs_listxattr,
-    .setxattr = fs_setxattr,
-    .removexattr = fs_removexattr,
-    .mknod = fs_mknod,
-    .mkdir = fs_mkdir,
-    .unlink = fs_unlink,
-    .rmdir = fs_unlink,
-    .symlink = fs_symlink,
-    .rename = fs_rename,
-    .link = fs_link,
-};
+/* Sets an operation to its handler. */
+#define SET_HANDLER(operation, handler) .operation = handler,
+
+const struct fuse_lowlevel_ops fs_operations = {.init = fs_init,
+                                                .mknod = fs_mknod,
+                                                .mkdir = fs_mkdir,
+                                                .unlink = fs_unlink,
+                                                .rmdir = fs_unlink,
+                                                .symlink = fs_symlink,
+                                                .rename = fs_rename,
+                                                .link = fs_link,
+                                                FS_HANDLERS(SET_HANDLER)};
