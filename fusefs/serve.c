@@ -167,6 +167,7 @@ static int mount_quietly(struct fs_session *session)
  */
 struct signals {
     struct fs_session *session; /* borrowed */
+    sigset_t set;               /* the signals */
     pthread_t listener, worker;
     atomic_bool ended; /* the listener exits on the next signal */
 
@@ -174,14 +175,6 @@ struct signals {
     bool working; /* the worker was started; lock: lock */
     bool over;    /* fs_workers_run has returned; lock: lock */
 };
-
-static void fill_signals(sigset_t *signals)
-{
-    sigemptyset(signals);
-    sigaddset(signals, SIGTERM);
-    sigaddset(signals, SIGINT);
-    sigaddset(signals, SIGHUP);
-}
 
 static void *store_all(void *data)
 {
@@ -214,11 +207,9 @@ static void tell_signal(struct fs_session *session, bool over)
 static void *listen(void *data)
 {
     struct signals *stop = data;
-    sigset_t signals;
     int number;
 
-    fill_signals(&signals);
-    while (sigwait(&signals, &number) == 0 && !atomic_load(&stop->ended)) {
+    while (sigwait(&stop->set, &number) == 0 && !atomic_load(&stop->ended)) {
         bool first, over;
 
         pthread_mutex_lock(&stop->lock);
@@ -239,13 +230,15 @@ static void *listen(void *data)
  */
 static int signals_start(struct signals *stop, struct fs_session *session)
 {
-    sigset_t signals;
     int error;
 
     *stop = (struct signals){.session = session};
     pthread_mutex_init(&stop->lock, NULL);
-    fill_signals(&signals);
-    pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    sigemptyset(&stop->set);
+    sigaddset(&stop->set, SIGTERM);
+    sigaddset(&stop->set, SIGINT);
+    sigaddset(&stop->set, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &stop->set, NULL);
     error = mpiio_thread_start(&stop->listener, listen, stop);
     if (error != 0)
         pthread_mutex_destroy(&stop->lock);
