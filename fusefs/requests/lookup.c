@@ -294,19 +294,24 @@ void fs_lookup(fuse_req_t request, fuse_ino_t parent, const char *name)
         fuse_reply_entry(request, &entry);
 }
 
+/* Answers with the attributes of a node, or with the error if it is not 0. */
+static void reply_attributes(fuse_req_t request, struct fs_node node, const struct stat *st,
+                             int error)
+{
+    if (error != 0)
+        fuse_reply_err(request, -error);
+    else
+        fuse_reply_attr(request, st, attributes_timeout(fs_session_of(request), node));
+}
+
 void fs_getattr(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
 {
     struct fs_session *session = fs_session_of(request);
     struct fs_node node = fs_tree_node(&session->tree, inode);
     struct stat st;
-    int error;
 
     (void)info;
-    error = attributes(session, node, &st);
-    if (error != 0)
-        fuse_reply_err(request, -error);
-    else
-        fuse_reply_attr(request, &st, attributes_timeout(session, node));
+    reply_attributes(request, node, &st, attributes(session, node, &st));
 }
 
 /* Returns -EPERM for a change of the owner or the mode, which belong to the shared file. */
@@ -372,10 +377,7 @@ static void tell_times(struct fs_session *session, struct fs_waiter *waiter,
     (void)flushed; /* a close reports its errors */
     if (error == 0)
         error = attributes(session, node, &st);
-    if (error != 0)
-        fuse_reply_err(waiter->request, -error);
-    else
-        fuse_reply_attr(waiter->request, &st, attributes_timeout(session, node));
+    reply_attributes(waiter->request, node, &st, error);
     free(waiter);
 }
 
@@ -434,10 +436,8 @@ void fs_setattr(fuse_req_t request, fuse_ino_t inode, struct stat *wanted, int w
     int error;
 
     error = do_setattr(request, node, wanted, which, info, &st);
-    if (error < 0)
-        fuse_reply_err(request, -error);
-    else if (error == 0)
-        fuse_reply_attr(request, &st, attributes_timeout(session, node));
+    if (error <= 0)
+        reply_attributes(request, node, &st, error);
 }
 
 /*
