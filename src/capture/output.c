@@ -19,16 +19,6 @@
 
 #define MAX_NAMES 1000 /* maximum number of specs of files with one name */
 
-/* Identifies the process that writes a spec, and the file. Only the same owner may replace the
-   spec. */
-static void describe_owner(const char *path, int ranks, bool alone, char *text, size_t size)
-{
-    char process[300];
-
-    capture_process(process, sizeof(process));
-    snprintf(text, size, "%s:%s%d:%s", process, alone ? "1x" : "", ranks, path);
-}
-
 /* Waits for the log's lock, which serializes the processes. Closing the descriptor releases it. */
 static int lock_log(int log)
 {
@@ -40,7 +30,10 @@ static int lock_log(int log)
     return 0;
 }
 
-/* Returns true if a line of the log shows that another owner has the name. */
+/*
+ * Returns true if a line of the log shows that another owner has the name. An owner is the process
+ * that writes a spec, with the file. Only the same owner may replace the spec.
+ */
 static bool is_taken(int log, const char *spec, const char *owner)
 {
     char *line = NULL, *name, *has, *rest;
@@ -85,18 +78,11 @@ static int name_spec(const char *path, int number, char *spec, size_t size)
     return length < (int)size ? 0 : -ENAMETOOLONG;
 }
 
-/* Returns the path for the spec: without a folder if both are in the same one. */
-static const char *name_file(const char *path)
-{
-    const char *dir = getenv(CAPTURE_DIR_VARIABLE);
-
-    return dir && *dir ? path : strrchr(path, '/') + 1;
-}
-
 static json_t *make_spec(const char *path, int ranks, json_t *views)
 {
-    json_t *spec =
-        json_pack("{s:i, s:s, s:i}", "viewspec", 1, "file", name_file(path), "ranks", ranks);
+    const char *dir = getenv(CAPTURE_DIR_VARIABLE); /* without one, the spec is beside the file */
+    json_t *spec = json_pack("{s:i, s:s, s:i}", "viewspec", 1, "file",
+                             dir && *dir ? path : strrchr(path, '/') + 1, "ranks", ranks);
     json_t *several = json_array_size(views) > 1 ? json_object() : NULL, *view;
     char name[32];
     size_t i;
@@ -156,25 +142,13 @@ static char *format_spec(json_t *spec)
     if (memory == NULL)
         return NULL;
     print_value(memory, spec, 0);
+    fputc('\n', memory);
     failed = ferror(memory);
     if (fclose(memory) || failed) {
         free(text);
         text = NULL;
     }
     return text;
-}
-
-static int write_all(int fd, const char *text)
-{
-    size_t length = strlen(text);
-
-    for (size_t done = 0; done < length;) {
-        ssize_t put = write(fd, text + done, length - done);
-        if (put < 0 && errno != EINTR)
-            return -errno;
-        done += put > 0 ? (size_t)put : 0;
-    }
-    return 0;
 }
 
 /*
@@ -198,13 +172,16 @@ static int open_beside(const char *spec, char *path, size_t size)
 static int write_text(const char *spec, const char *text)
 {
     char temporary[PATH_MAX + 32];
-    int error, fd = open_beside(spec, temporary, sizeof(temporary));
+    int error = 0, fd = open_beside(spec, temporary, sizeof(temporary));
 
     if (fd < 0)
         return fd;
-    error = write_all(fd, text);
-    if (!error)
-        error = write_all(fd, "\n");
+    while (!error && *text) {
+        ssize_t put = write(fd, text, strlen(text));
+        if (put < 0 && errno != EINTR)
+            error = -errno;
+        text += put > 0 ? put : 0;
+    }
     if (!error && fsync(fd))
         error = -errno;
     if (close(fd) && !error)
@@ -220,10 +197,11 @@ static int write_text(const char *spec, const char *text)
 static int write_named(int log, const char *path, int ranks, bool alone, size_t views,
                        const char *text)
 {
-    char spec[PATH_MAX], owner[PATH_MAX + 320], *line;
+    char spec[PATH_MAX], process[300], owner[PATH_MAX + 320], *line;
     int number = 1, error;
 
-    describe_owner(path, ranks, alone, owner, sizeof(owner));
+    capture_process(process, sizeof(process));
+    snprintf(owner, sizeof(owner), "%s:%s%d:%s", process, alone ? "1x" : "", ranks, path);
     do {
         error = name_spec(path, number, spec, sizeof(spec));
     } while (!error && number++ < MAX_NAMES && is_taken(log, spec, owner));
@@ -250,7 +228,7 @@ void capture_write_spec(const char *path, int ranks, bool alone, json_t *views)
 
     if (text == NULL)
         capture_say("%s: %s", path, strerror(ENOMEM));
-    else if (strlen(text) >= VS_SPEC_MAX_BYTES)
+    else if (strlen(text) > VS_SPEC_MAX_BYTES)
         capture_say("%s: not captured: its spec is larger than %d MiB", path,
                     VS_SPEC_MAX_BYTES >> 20);
     else if (log >= 0 && lock_log(log))
