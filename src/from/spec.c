@@ -202,10 +202,9 @@ static json_t *members_of(const struct from_file *file, const size_t *chosen, si
 }
 
 static json_t *make_header(const struct from_file *file, const size_t *chosen, size_t count,
-                           struct vs_error *error)
+                           bool has_members, struct vs_error *error)
 {
     json_t *header = json_array();
-    bool has_members = members_of(file, chosen, count) != NULL;
 
     for (size_t i = 0; i < file->part_count && !error->code; i++)
         add_part(header, file, &file->parts[i], has_members, error);
@@ -216,9 +215,8 @@ static json_t *make_header(const struct from_file *file, const size_t *chosen, s
 }
 
 static json_t *make_views(const struct from_file *file, const size_t *chosen, size_t count,
-                          const struct from_grid *grid, struct vs_error *error)
+                          bool has_members, const struct from_grid *grid, struct vs_error *error)
 {
-    bool has_members = members_of(file, chosen, count) != NULL;
     json_t *views = json_object();
     json_t *unchanged = unchanged_names(file, chosen, count, has_members);
     char name[NAME_SIZE];
@@ -243,10 +241,10 @@ char *from_spec(const struct from_file *file, const size_t *chosen, size_t count
         json_object_set(root, "members", members);
     else if (json_object_set_new(root, "file", json_string(file->data ? file->data : file->path)))
         from_fail(error, -EINVAL, file->path, "a file's name is not UTF-8, as a spec must be");
-    json_object_set_new(root, "header", make_header(file, chosen, count, error));
+    json_object_set_new(root, "header", make_header(file, chosen, count, members, error));
     json_object_set_new(root, "ranks", json_integer(grid->ranks));
     if (named || count != 1)
-        json_object_set_new(root, "views", make_views(file, chosen, count, grid, error));
+        json_object_set_new(root, "views", make_views(file, chosen, count, members, grid, error));
     else
         json_object_set_new(root, "view", from_view(&file->variables[chosen[0]], grid, error));
     if (!error->code)
