@@ -173,7 +173,7 @@ static int parse_bov(const struct from_bytes *head, struct from_file *file)
     read_lines(&r);
     if (!file->error->code)
         add_variable(&r);
-    return from_brick_finish(&r.brick, head->size, head->size);
+    return from_brick_finish(&r.brick, head);
 }
 
 const struct from_format from_bov = {

@@ -197,18 +197,19 @@ static int64_t make_members(struct from_brick *brick)
     return at < 0 ? -1 : 0;
 }
 
-static void place_brick(struct from_brick *brick, int64_t header, int64_t size)
+static void place_brick(struct from_brick *brick, const struct from_bytes *head)
 {
     struct from_file *file = brick->lines.file;
     int64_t at;
 
     if (brick->reason)
         refuse_all(brick, "%s", brick->reason);
-    from_add_part(file, brick->names.count > 1 ? file->path : NULL, 0, header);
+    from_add_part(file, brick->names.count > 1 ? file->path : NULL, 0,
+                  brick->lines.at - (const char *)head->bytes);
     if (brick->names.count > 1) {
         at = make_members(brick);
     } else if (!brick->names.count) {
-        at = find_block(brick, file->path, brick->bytes, size);
+        at = find_block(brick, file->path, brick->bytes, head->size);
     } else {
         /* from_open checks later that the file exists and is long enough. */
         file->data = brick->names.list[0];
@@ -223,10 +224,10 @@ static void place_brick(struct from_brick *brick, int64_t header, int64_t size)
     }
 }
 
-int from_brick_finish(struct from_brick *brick, int64_t header, int64_t size)
+int from_brick_finish(struct from_brick *brick, const struct from_bytes *head)
 {
     if (!brick->lines.file->error->code)
-        place_brick(brick, header, size);
+        place_brick(brick, head);
     from_paths_free(&brick->names);
     json_decref(brick->view);
     return brick->lines.file->error->code;

@@ -221,14 +221,13 @@ static bool is_envi(const struct from_bytes *head)
 
 static int parse_envi(const struct from_bytes *head, struct from_file *file)
 {
-    const char *text = (const char *)head->bytes;
     struct reader r = {.brick.lines = from_lines_of(head, file),
                        .samples = -1,
                        .line_count = -1,
                        .bands = -1,
                        .type = -1,
                        .interleave = -1,
-                       .names = {text, 0}};
+                       .names = {(const char *)head->bytes, 0}};
 
     if ((int64_t)head->length < head->size)
         return -EAGAIN;
@@ -237,7 +236,7 @@ static int parse_envi(const struct from_bytes *head, struct from_file *file)
         find_data(&r);
     if (!file->error->code)
         add_variables(&r);
-    return from_brick_finish(&r.brick, head->size, head->size);
+    return from_brick_finish(&r.brick, head);
 }
 
 const struct from_format from_envi = {

@@ -184,7 +184,6 @@ static bool is_enough(const struct from_bytes *head)
 
 static int parse_metaimage(const struct from_bytes *head, struct from_file *file)
 {
-    const char *text = (const char *)head->bytes;
     struct reader r = {
         .brick.lines = from_lines_of(head, file), .values = {.components = 1}, .is_binary = true};
 
@@ -197,10 +196,10 @@ static int parse_metaimage(const struct from_bytes *head, struct from_file *file
     }
     if (!file->error->code) {
         r.brick.disp = r.header;
-        r.brick.start = r.is_local && !r.header ? r.brick.lines.at - text : 0;
+        r.brick.start = r.is_local && !r.header ? r.brick.lines.at - (const char *)head->bytes : 0;
         add_variable(&r);
     }
-    return from_brick_finish(&r.brick, r.brick.lines.at - text, head->size);
+    return from_brick_finish(&r.brick, head);
 }
 
 const struct from_format from_metaimage = {

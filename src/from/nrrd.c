@@ -220,7 +220,6 @@ static bool has_end(const struct from_bytes *head)
 
 static int parse_nrrd(const struct from_bytes *head, struct from_file *file)
 {
-    const char *text = (const char *)head->bytes;
     struct reader r = {.brick.lines = from_lines_of(head, file), .files_at = -1};
     struct from_span line;
 
@@ -232,10 +231,10 @@ static int parse_nrrd(const struct from_bytes *head, struct from_file *file)
         check_nrrd(&r);
     if (!r.is_detached && !has_end(head))
         from_lines_fail(&r.brick.lines, "the file ends in the header");
-    r.brick.start = r.is_detached ? 0 : r.brick.lines.at - text;
+    r.brick.start = r.is_detached ? 0 : r.brick.lines.at - (const char *)head->bytes;
     if (!file->error->code)
         add_variable(&r);
-    return from_brick_finish(&r.brick, r.brick.lines.at - text, head->size);
+    return from_brick_finish(&r.brick, head);
 }
 
 const struct from_format from_nrrd = {

@@ -135,10 +135,10 @@ void from_brick_variable(struct from_brick *brick, struct from_span name,
 
 /*
  * Ends the reading of a header, and releases the brick. Without an error, moves the file's
- * variables, whose displacements count from the first value, to the data files. Adds the first
- * header bytes of the header's file, which has size bytes, to the parts that the spec checks.
- * Refuses the variables if the block cannot be found. Returns the code of the file's error.
+ * variables, whose displacements count from the first value, to the data files. Adds the lines of
+ * head that were read to the parts that the spec checks. Refuses the variables if the block cannot
+ * be found. Returns the code of the file's error.
  */
-int from_brick_finish(struct from_brick *brick, int64_t header, int64_t size);
+int from_brick_finish(struct from_brick *brick, const struct from_bytes *head);
 
 #endif
