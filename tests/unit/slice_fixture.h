@@ -18,11 +18,11 @@
 /* Returns an unlinked file in $TMPDIR or /tmp. */
 static inline int make_file(void)
 {
-    const char *folder = getenv("TMPDIR");
+    const char *place = getenv("TMPDIR");
     char name[4096];
     int fd;
 
-    snprintf(name, sizeof(name), "%s/mpiio-test-XXXXXX", folder != NULL ? folder : "/tmp");
+    snprintf(name, sizeof(name), "%s/mpiio-test-XXXXXX", place != NULL ? place : "/tmp");
     fd = mkstemp(name);
     assert_true(fd >= 0);
     assert_int_equal(unlink(name), 0);
@@ -143,15 +143,6 @@ static inline void expect_bytes(struct mpiio_slice *slice, const void *bytes, si
     assert_int_equal(mpiio_slice_read(slice, found, length, offset), length);
     assert_memory_equal(found, bytes, length);
     free(found);
-}
-
-/* Makes a folder in $TMPDIR or /tmp. Writes its path to folder, which has size bytes. */
-static inline void make_folder_at(char *folder, size_t size)
-{
-    const char *place = getenv("TMPDIR");
-
-    snprintf(folder, size, "%s/mpiio-test-XXXXXX", place != NULL ? place : "/tmp");
-    assert_non_null(mkdtemp(folder));
 }
 
 /* Makes a view of endless runs of length bytes, stride apart. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests that written members are synced concurrently, and that a sync covers every write that
    returned before it began. */
+#include "folder_fixture.h"
 #include "slice_fixture.h"
 
 #include <pthread.h>
@@ -30,7 +31,6 @@ static struct {
 static struct vs_spec *spec;
 static struct mpiio_store *store;
 static struct mpiio_slice *slice;
-static char folder[256];
 
 /* Waits for a change, at most a minute. Lock held. After a timeout it releases all calls. */
 static bool await(void)
@@ -106,7 +106,7 @@ static int setup(void **state)
                          "'view': {'disp': '4096 * rank'}}}";
     struct vs_error error = {0};
 
-    make_folder_at(folder, sizeof(folder));
+    assert_int_equal(make_folder(state), 0);
     make_members();
     if (vs_spec_parse(quoted(text), strlen(text), "spec", folder, NULL, &spec, &error) != 0)
         fail_msg("%s", error.reason);
@@ -129,7 +129,7 @@ static int teardown(void **state)
         snprintf(path, sizeof(path), "%s/T.%d", folder, i);
         unlink(path);
     }
-    return rmdir(folder);
+    return remove_folder(state);
 }
 
 static void write_member(int member)

@@ -8,6 +8,7 @@
 
 #include "core/cache/cache.h"
 #include "core/store_layers.h"
+#include "folder_fixture.h"
 #include "random_views.h"
 #include "viewspec/members/members.h"
 
@@ -20,7 +21,6 @@
 
 /* Specs of members, and the whole that they must form. */
 struct model {
-    char folder[256];
     char text[16384];
     struct vs_spec *spec;
     int count;
@@ -43,14 +43,14 @@ static struct vs_error load(const char *text)
     struct vs_error error = {0};
     char *json = quoted(strdup(text));
 
-    vs_spec_parse(json, strlen(json), "spec", model.folder, NULL, &model.spec, &error);
+    vs_spec_parse(json, strlen(json), "spec", folder, NULL, &model.spec, &error);
     free(json);
     return error;
 }
 
 static void member_path(int member, char *path, size_t size)
 {
-    snprintf(path, size, "%s/T.%03d.data", model.folder, member);
+    snprintf(path, size, "%s/T.%03d.data", folder, member);
 }
 
 /* Generators of the texts of "view" and "local". */
@@ -510,17 +510,6 @@ TEST(test_order)
                    false, "not in the order of the whole");
     model.count = 4;
     drop();
-}
-
-static int make_folder(void **state)
-{
-    make_folder_at(model.folder, sizeof(model.folder));
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    return rmdir(model.folder);
 }
 
 TEST_GROUP(make_folder, remove_folder)

@@ -4,23 +4,12 @@
  * the name of an open file from its cache, after which /proc calls the file deleted. Here the file
  * is removed and gets its name back, which has the same effect.
  */
+#include "folder_fixture.h"
 #include "slice_fixture.h"
 
 #include "fusefs/session.h"
 
 static struct fs_session session;
-static char folder[512];
-
-static int make_folder(void **state)
-{
-    make_folder_at(folder, sizeof(folder));
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    return rmdir(folder);
-}
 
 void fs_log_line(const struct fs_log *log, enum mpiio_log_level level, const char *format, ...)
 {

@@ -1,26 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests a FIFO behind a shared file pointer: etypes stay whole, and each goes to a single
    reader. */
-#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "unit.h"
+#include "folder_fixture.h"
 #include "pointers/stream.h"
 
 #define ETYPE   12
 #define READERS 4
 #define RECORDS 20000
 
-static char folder[] = "/tmp/test_stream.XXXXXX";
-static char path[64];
+static char path[300];
 
 static int make_fifo(void **state)
 {
-    if (mkdtemp(folder) == NULL)
+    if (make_folder(state) != 0)
         return -1;
     snprintf(path, sizeof(path), "%s/fifo", folder);
     return mkfifo(path, 0600);
@@ -28,7 +26,7 @@ static int make_fifo(void **state)
 
 static int remove_fifo(void **state)
 {
-    return unlink(path) != 0 || rmdir(folder) != 0 ? -1 : 0;
+    return unlink(path) != 0 || remove_folder(state) != 0 ? -1 : 0;
 }
 
 static struct mpiio_stream *open_stream(bool writes)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "folder_fixture.h"
 #include "random_views.h"
 #include "write_model.h"
 
@@ -514,16 +515,14 @@ TEST(test_every_write_moves_the_times)
     }
 }
 
-TEST(test_open_to_create)
+TEST(test_open_to_create, make_folder, remove_folder)
 {
-    char name[] = "/tmp/mpiio-create-XXXXXX";
-    char path[64];
+    char path[300];
     struct mpiio_store *store = NULL;
     struct stat st;
     mode_t mask = umask(022);
 
-    assert_non_null(mkdtemp(name));
-    snprintf(path, sizeof(path), "%s/file", name);
+    snprintf(path, sizeof(path), "%s/file", folder);
     assert_int_equal(mpiio_store_open(path, O_RDWR, &store), -ENOENT);
     assert_int_equal(mpiio_store_open(path, O_RDWR | O_CREAT, &store), 0);
     assert_int_equal(stat(path, &st), 0);
@@ -532,7 +531,6 @@ TEST(test_open_to_create)
     mpiio_store_close(store);
     umask(mask);
     assert_int_equal(unlink(path), 0);
-    assert_int_equal(rmdir(name), 0);
 }
 
 BEFORE_TESTS
