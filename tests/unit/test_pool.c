@@ -11,37 +11,37 @@
 
 #define MIB ((int64_t)1 << 20)
 
+static struct vs_view *half; /* every other word of the file */
+
 /* Copies the bytes of a map from the file, run by run. */
-static void by_hand(const struct fake *fake, const struct vs_map *map, int64_t position,
-                    size_t length, char *buffer)
+static void by_hand(const struct vs_map *map, int64_t position, size_t length, char *buffer)
 {
     struct vs_runs runs;
     struct vs_run run;
 
     vs_runs_start(&runs, map, position, (int64_t)length);
     while (vs_runs_next(&runs, &run)) {
-        memcpy(buffer, (char *)fake->words + run.displacement, (size_t)run.length);
+        memcpy(buffer, (char *)fake.words + run.displacement, (size_t)run.length);
         buffer += run.length;
     }
 }
 
 /* Reads a slice on a node from end to end. Returns how many bytes the pool did not serve. */
-static int64_t read_slice(struct nodes *nodes, int node, struct vs_view *view)
+static int64_t read_slice(int node, struct vs_view *view)
 {
-    const struct fake *fake = nodes->fake;
     const size_t step = (size_t)MIB;
-    int64_t size = vs_view_slice_size(view, fake->size), passed = 0;
+    int64_t size = vs_view_slice_size(view, fake.size), passed = 0;
     char *got = malloc(step), *want = malloc(step);
 
     assert_true(got != NULL && want != NULL);
     for (int64_t at = 0; at < size; at += (int64_t)step) {
         size_t length = size - at < (int64_t)step ? (size_t)(size - at) : step;
 
-        if (!pool_read(nodes->pool[node], view, at, length, got)) {
+        if (!pool_read(nodes.pool[node], view, at, length, got)) {
             passed += (int64_t)length;
             continue;
         }
-        by_hand(fake, vs_view_map(view), at, length, want);
+        by_hand(vs_view_map(view), at, length, want);
         assert_memory_equal(got, want, length);
     }
     free(got);
@@ -50,7 +50,6 @@ static int64_t read_slice(struct nodes *nodes, int node, struct vs_view *view)
 }
 
 struct reader {
-    struct nodes *nodes;
     int node;
     struct vs_view *view;
     int64_t passed;
@@ -60,72 +59,67 @@ static void *read_all(void *data)
 {
     struct reader *reader = data;
 
-    reader->passed = read_slice(reader->nodes, reader->node, reader->view);
+    reader->passed = read_slice(reader->node, reader->view);
     return NULL;
 }
 
 /* All nodes read their slices at the same time. */
-static void read_together(struct nodes *nodes, struct vs_view **views)
+static void read_together(struct vs_view **views)
 {
     struct reader readers[NODES_MAX];
 
-    for (int i = 0; i < nodes->count; i++)
-        readers[i] = (struct reader){.nodes = nodes, .node = i, .view = views[i]};
-    run_threads(nodes->count, read_all, readers, sizeof(*readers));
-    for (int i = 0; i < nodes->count; i++)
+    for (int i = 0; i < nodes.count; i++)
+        readers[i] = (struct reader){.node = i, .view = views[i]};
+    run_threads(nodes.count, read_all, readers, sizeof(*readers));
+    for (int i = 0; i < nodes.count; i++)
         assert_int_equal(readers[i].passed, 0);
 }
 
 /* Returns how many bytes of the slices have a home other than their reader. */
-static uint64_t foreign(const struct nodes *nodes)
+static uint64_t foreign(void)
 {
     uint64_t words = 0;
     int home = 0;
 
-    for (int64_t word = 0; word < WORDS(nodes->fake->size); word++) {
+    for (int64_t word = 0; word < WORDS(fake.size); word++) {
         if (word % WORDS(MIB) == 0)
-            home = mpiio_homes_node(&nodes->homes, word / WORDS(MIB));
-        words += home != word % nodes->count;
+            home = mpiio_homes_node(&nodes.homes, word / WORDS(MIB));
+        words += home != word % nodes.count;
     }
     return 8 * words;
 }
 
 /* The nodes read the file twice, each its own words. Returns the bytes that nodes have sent to
    each other. */
-static uint64_t check_together(struct nodes *nodes, uint64_t blocks)
+static uint64_t check_together(uint64_t blocks)
 {
-    struct fake *fake = nodes->fake;
     struct vs_view *views[NODES_MAX];
     struct mpiio_pool_stats sum;
 
-    for (int i = 0; i < nodes->count; i++)
-        views[i] = make_vector(8 * i, 8, 8 * nodes->count);
-    atomic_store(&fake->read, 0);
+    for (int i = 0; i < nodes.count; i++)
+        views[i] = make_vector(8 * i, 8, 8 * nodes.count);
+    atomic_store(&fake.read, 0);
     for (uint64_t again = 1; again <= 2; again++) {
-        read_together(nodes, views);
-        sum = stats_sum(nodes);
-        assert_int_equal(atomic_load(&fake->read), fake->size);
-        assert_int_equal(sum.storage_bytes, fake->size);
+        read_together(views);
+        sum = stats_sum();
+        assert_int_equal(atomic_load(&fake.read), fake.size);
+        assert_int_equal(sum.storage_bytes, fake.size);
         assert_int_equal(sum.blocks, blocks);
         assert_int_equal(sum.received_bytes, sum.sent_bytes);
         assert_int_equal(sum.passed, 0);
     }
-    for (int i = 0; i < nodes->count; i++)
+    for (int i = 0; i < nodes.count; i++)
         vs_view_unref(views[i]);
     return sum.sent_bytes;
 }
 
 TEST(what_nodes_read_together_is_read_once)
 {
-    struct fake *fake = make_fake(13 * MIB + 8 * 4321);
-
+    make_fake(13 * MIB + 8 * 4321);
     for (int count = 1; count <= NODES_MAX; count++) {
-        struct nodes *nodes = make_nodes(fake, count, 64 * MIB);
-
-        assert_int_equal(check_together(nodes, 4), 2 * foreign(nodes));
-        free_nodes(nodes);
+        make_nodes(count, 64 * MIB);
+        assert_int_equal(check_together(4), 2 * foreign());
     }
-    free_fake(fake);
 }
 
 /* Each node reads the blocks from storage that it also stores, even if stripes are short. */
@@ -134,38 +128,33 @@ TEST(who_stores_a_block_reads_it)
     static const struct {
         int64_t unit, blocks;
     } stripes[] = {{MIB, 14}, {2 * MIB, 7}, {3 * MIB, 14}, {4 * MIB, 4}, {8 * MIB, 4}};
-    struct fake *fake = make_fake(13 * MIB + 8 * 4321);
 
+    make_fake(13 * MIB + 8 * 4321);
     for (size_t i = 0; i < sizeof(stripes) / sizeof(*stripes); i++)
         for (int count = 2; count <= NODES_MAX; count++) {
             struct mpiio_homes homes = mpiio_homes_of(stripes[i].unit, 2 * count, count);
-            struct nodes *nodes = make_nodes_of(fake, &homes, 64 * MIB);
 
-            assert_int_equal(check_together(nodes, (uint64_t)stripes[i].blocks),
-                             2 * foreign(nodes));
+            make_nodes_of(&homes, 64 * MIB);
+            assert_int_equal(check_together((uint64_t)stripes[i].blocks), 2 * foreign());
             for (int node = 0; node < count; node++) {
                 int64_t own = 0;
 
-                for (int64_t at = 0; at < fake->size; at += MIB)
+                for (int64_t at = 0; at < fake.size; at += MIB)
                     if (mpiio_homes_node(&homes, at / MIB) == node)
-                        own += fake->size - at < MIB ? fake->size - at : MIB;
-                assert_int_equal(stats_of(nodes->pool[node]).storage_bytes, own);
+                        own += fake.size - at < MIB ? fake.size - at : MIB;
+                assert_int_equal(stats_of(nodes.pool[node]).storage_bytes, own);
             }
-            free_nodes(nodes);
         }
-    free_fake(fake);
 }
 
 /* The nodes read a file together. Each must read the same share of it from storage. */
 static void check_even(const struct mpiio_homes *homes, int64_t size)
 {
-    struct fake *fake = make_fake(size);
-    struct nodes *nodes = make_nodes_of(fake, homes, size);
-
-    check_together(nodes, (uint64_t)(size / MPIIO_POOL_BLOCK));
-    for (int node = 0; node < nodes->count; node++)
-        assert_int_equal(stats_of(nodes->pool[node]).storage_bytes, size / nodes->count);
-    free_all(nodes);
+    make_fake(size);
+    make_nodes_of(homes, size);
+    check_together((uint64_t)(size / MPIIO_POOL_BLOCK));
+    for (int node = 0; node < nodes.count; node++)
+        assert_int_equal(stats_of(nodes.pool[node]).storage_bytes, size / nodes.count);
 }
 
 /* A single node stores a file that is on one server. The pool still uses the memory of all
@@ -189,22 +178,22 @@ TEST(long_stripes_are_spread)
 /* The pool returns the right bytes for any view and any range. */
 TEST(random_requests_are_right)
 {
-    struct fake *fake = make_fake(21 * MIB + 8 * 999);
-    struct nodes *nodes = make_nodes(fake, 3, 24 * MIB);
     char *got = malloc((size_t)(2 * MIB)), *want = malloc((size_t)(2 * MIB));
     int served = 0;
 
+    make_fake(21 * MIB + 8 * 999);
+    make_nodes(3, 24 * MIB);
     for (int i = 0; i < 40; i++) {
         struct vs_view *view = random_view(i);
-        int64_t size = vs_view_slice_size(view, fake->size);
+        int64_t size = vs_view_slice_size(view, fake.size);
         int64_t at = 0;
 
         for (int j = 0; j < 8 && size > 0; j++) {
             int64_t most = below(2) ? 2 * MIB : 1 + below(100000);
             int64_t length = 1 + rand() % (most < size - at ? most : size - at);
 
-            if (pool_read(nodes->pool[below(3)], view, at, (size_t)length, got)) {
-                by_hand(fake, vs_view_map(view), at, (size_t)length, want);
+            if (pool_read(nodes.pool[below(3)], view, at, (size_t)length, got)) {
+                by_hand(vs_view_map(view), at, (size_t)length, want);
                 assert_memory_equal(got, want, (size_t)length);
                 served++;
             }
@@ -216,67 +205,62 @@ TEST(random_requests_are_right)
     assert_true(served > 50);
     free(got);
     free(want);
-    free_all(nodes);
 }
 
 TEST(short_reads_here_and_there_pass_by)
 {
-    struct fake *fake = make_fake(64 * MIB);
-    struct nodes *nodes = make_nodes(fake, 2, 64 * MIB);
-    struct vs_view *view = make_vector(0, 8, 16);
     char buffer[4096];
 
+    make_fake(64 * MIB);
+    make_nodes(2, 64 * MIB);
     for (int64_t i = 1; i <= 10; i++)
         assert_false(
-            pool_read(nodes->pool[0], view, (11 - i) * 5 * MIB / 2, sizeof(buffer), buffer));
-    assert_int_equal(atomic_load(&fake->read), 0);
-    vs_view_unref(view);
-    free_all(nodes);
+            pool_read(nodes.pool[0], half, (11 - i) * 5 * MIB / 2, sizeof(buffer), buffer));
+    assert_int_equal(atomic_load(&fake.read), 0);
 }
 
 /* Files larger than the pool stream through it. Its memory stays within the limit. */
 TEST(a_small_pool_streams)
 {
-    struct nodes *nodes = make_nodes(make_fake(48 * MIB), 2, 16 * MIB);
-    struct vs_view *views[2] = {make_vector(0, 8, 16), make_vector(8, 8, 16)};
+    struct vs_view *views[2] = {half, make_vector(8, 8, 16)};
 
-    read_together(nodes, views);
+    make_fake(48 * MIB);
+    make_nodes(2, 16 * MIB);
+    read_together(views);
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(stats_of(nodes->pool[i]).size, 16 * MIB);
-        assert_true(stats_of(nodes->pool[i]).held <= 16 * MIB);
-        vs_view_unref(views[i]);
+        assert_int_equal(stats_of(nodes.pool[i]).size, 16 * MIB);
+        assert_true(stats_of(nodes.pool[i]).held <= 16 * MIB);
     }
-    free_all(nodes);
+    vs_view_unref(views[1]);
 }
 
 /* A file that changes. */
 
 struct changer {
-    struct fake *fake;
     _Atomic uint64_t done; /* the last version that has been written completely */
     _Atomic bool stop;
 };
 
 /* Writes a new version piece by piece, as a file is written while others read it. */
-static void change(struct fake *fake, bool epoch)
+static void change(bool epoch)
 {
     uint64_t version;
 
-    pthread_rwlock_wrlock(&fake->lock);
-    version = fake->version + 1;
-    fake->changing = true;
-    pthread_rwlock_unlock(&fake->lock);
-    for (int64_t first = 0; first < WORDS(fake->size); first += 65536) {
-        pthread_rwlock_wrlock(&fake->lock);
-        for (int64_t i = first; i < first + 65536 && i < WORDS(fake->size); i++)
-            fake->words[i] = fake_word(i, version);
-        pthread_rwlock_unlock(&fake->lock);
+    pthread_rwlock_wrlock(&fake.lock);
+    version = fake.version + 1;
+    fake.changing = true;
+    pthread_rwlock_unlock(&fake.lock);
+    for (int64_t first = 0; first < WORDS(fake.size); first += 65536) {
+        pthread_rwlock_wrlock(&fake.lock);
+        for (int64_t i = first; i < first + 65536 && i < WORDS(fake.size); i++)
+            fake.words[i] = fake_word(i, version);
+        pthread_rwlock_unlock(&fake.lock);
     }
-    pthread_rwlock_wrlock(&fake->lock);
-    fake->version = version;
-    fake->epoch += epoch;
-    fake->changing = false;
-    pthread_rwlock_unlock(&fake->lock);
+    pthread_rwlock_wrlock(&fake.lock);
+    fake.version = version;
+    fake.epoch += epoch;
+    fake.changing = false;
+    pthread_rwlock_unlock(&fake.lock);
 }
 
 static void *keep_changing(void *data)
@@ -284,8 +268,8 @@ static void *keep_changing(void *data)
     struct changer *changer = data;
 
     while (!atomic_load(&changer->stop)) {
-        change(changer->fake, rand() % 2);
-        atomic_store(&changer->done, changer->fake->version);
+        change(rand() % 2);
+        atomic_store(&changer->done, fake.version);
         usleep((useconds_t)(1 + rand() % 10) * 1000);
     }
     return NULL;
@@ -306,7 +290,6 @@ static void check_words(const uint64_t *words, size_t count, int64_t first, int 
 }
 
 struct follower {
-    struct nodes *nodes;
     int node;
     struct changer *changer;
     int served;
@@ -315,7 +298,7 @@ struct follower {
 static void *follow(void *data)
 {
     struct follower *self = data;
-    int ranks = self->nodes->count;
+    int ranks = nodes.count;
     struct vs_view *view = make_vector(8 * self->node, 8, 8 * ranks);
     size_t length = (size_t)MIB / 4;
     uint64_t *words = malloc(length);
@@ -324,7 +307,7 @@ static void *follow(void *data)
         int64_t at = (int64_t)length * (i % 6);
         uint64_t least = atomic_load(&self->changer->done);
 
-        if (!pool_read(self->nodes->pool[self->node], view, at, length, words))
+        if (!pool_read(nodes.pool[self->node], view, at, length, words))
             continue;
         self->served++;
         check_words(words, length / 8, self->node + at / 8 * ranks, ranks, least);
@@ -336,46 +319,37 @@ static void *follow(void *data)
 
 TEST(what_was_written_is_read_by_all_from_then_on)
 {
-    struct fake *fake = make_fake(5 * MIB);
-    struct nodes *nodes = make_nodes(fake, 3, 32 * MIB);
-    struct changer changer = {.fake = fake, .done = 1};
+    struct changer changer = {.done = 1};
     struct follower followers[3];
-    pthread_t threads[4];
+    pthread_t changes;
 
-    assert_int_equal(pthread_create(&threads[3], NULL, keep_changing, &changer), 0);
-    for (int i = 0; i < 3; i++) {
-        followers[i] = (struct follower){.nodes = nodes, .node = i, .changer = &changer};
-        assert_int_equal(pthread_create(&threads[i], NULL, follow, &followers[i]), 0);
-    }
+    make_fake(5 * MIB);
+    make_nodes(3, 32 * MIB);
+    start_threads(&changes, 1, keep_changing, &changer, 0);
     for (int i = 0; i < 3; i++)
-        pthread_join(threads[i], NULL);
+        followers[i] = (struct follower){.node = i, .changer = &changer};
+    run_threads(3, follow, followers, sizeof(*followers));
     atomic_store(&changer.stop, true);
-    pthread_join(threads[3], NULL);
-    free_all(nodes);
+    join_threads(&changes, 1);
 }
 
 TEST(what_storage_does_not_give_is_not_there)
 {
-    struct fake *fake = make_fake(9 * MIB);
-    struct nodes *nodes = make_nodes(fake, 2, 32 * MIB);
-    struct vs_view *view = make_vector(0, 8, 16);
-
-    set_reads(fake, -EIO, INT64_MAX);
-    assert_true(read_slice(nodes, 0, view) == 9 * MIB / 2);
+    make_fake(9 * MIB);
+    make_nodes(2, 32 * MIB);
+    set_reads(-EIO, INT64_MAX);
+    assert_true(read_slice(0, half) == 9 * MIB / 2);
     /* The file is shorter than its size claims, so no home can read the second block. */
-    set_reads(fake, 0, 5 * MIB);
-    assert_true(read_slice(nodes, 0, view) > 0);
-    set_reads(fake, 0, INT64_MAX);
-    assert_int_equal(read_slice(nodes, 0, view), 0);
+    set_reads(0, 5 * MIB);
+    assert_true(read_slice(0, half) > 0);
+    set_reads(0, INT64_MAX);
+    assert_int_equal(read_slice(0, half), 0);
     /* A request that reaches past the end. */
-    assert_false(pool_read(nodes->pool[0], view, 4 * MIB, (size_t)MIB, (char[MIB]){0}));
-    vs_view_unref(view);
-    free_all(nodes);
+    assert_false(pool_read(nodes.pool[0], half, 4 * MIB, (size_t)MIB, (char[MIB]){0}));
 }
 
 /* One of many threads of a node. */
 struct caller {
-    struct nodes *nodes;
     struct vs_view *view;
     int64_t position;
     int refused; /* reads that the pool did not serve */
@@ -388,7 +362,7 @@ static void *read_again(void *data)
 
     for (int i = 0; i < 10; i++)
         self->refused +=
-            !pool_read(self->nodes->pool[2], self->view, self->position, (size_t)(4 * MIB), buffer);
+            !pool_read(nodes.pool[2], self->view, self->position, (size_t)(4 * MIB), buffer);
     free(buffer);
     return NULL;
 }
@@ -398,64 +372,57 @@ static void *read_again(void *data)
    wait for the other could deadlock. */
 TEST(requests_of_the_same_homes_do_not_block_each_other)
 {
-    struct nodes *nodes = make_nodes(make_fake(32 * MIB), 3, 64 * MIB);
     struct vs_view *view = make_vector(0, 8, 32);
     struct caller callers[12];
 
+    make_fake(32 * MIB);
+    make_nodes(3, 64 * MIB);
     for (int i = 0; i < 12; i++)
-        callers[i] = (struct caller){nodes, view, i % 2 * MIB, 0};
+        callers[i] = (struct caller){view, i % 2 * MIB, 0};
     run_threads(12, read_again, callers, sizeof(*callers));
     for (int i = 0; i < 12; i++)
         assert_int_equal(callers[i].refused, 0);
     vs_view_unref(view);
-    free_all(nodes);
 }
 
 /* Homes that fail. */
 
 TEST(who_is_alone_reads_by_itself)
 {
-    struct nodes *nodes = make_nodes(make_fake(24 * MIB), 3, 32 * MIB);
-    struct vs_view *view = make_vector(0, 8, 16);
-
-    assert_int_equal(read_slice(nodes, 0, view), 0);
-    leave(nodes, 2);
-    leave(nodes, 2);
-    assert_int_equal(read_slice(nodes, 2, view), 12 * MIB);
+    make_fake(24 * MIB);
+    make_nodes(3, 32 * MIB);
+    assert_int_equal(read_slice(0, half), 0);
+    leave(2);
+    leave(2);
+    assert_int_equal(read_slice(2, half), 12 * MIB);
     /* The others have lost a third of the blocks. Each request that needs one of them reads
        storage instead. */
-    assert_true(read_slice(nodes, 0, view) >= 4 * MIB);
-    free_node(nodes, 1);
-    assert_true(read_slice(nodes, 0, view) >= 8 * MIB);
-    vs_view_unref(view);
-    free_all(nodes);
+    assert_true(read_slice(0, half) >= 4 * MIB);
+    free_node(1);
+    assert_true(read_slice(0, half) >= 8 * MIB);
 }
 
 /* Nodes read while a home exits or fails, at any moment. */
 TEST(a_home_that_dies_meanwhile)
 {
-    struct fake *fake = make_fake(20 * MIB);
-    struct vs_view *view = make_vector(0, 8, 16);
-
+    make_fake(20 * MIB);
     for (int i = 0; i < 12; i++) {
-        struct nodes *nodes = make_nodes(fake, 2, 32 * MIB);
-        struct reader reader = {.nodes = nodes, .node = 0, .view = view};
+        struct reader reader = {.node = 0, .view = half};
         pthread_t thread;
 
+        make_nodes(2, 32 * MIB);
         assert_int_equal(pthread_create(&thread, NULL, read_all, &reader), 0);
         usleep((useconds_t)(rand() % 8) * 1000);
         if (i % 2)
-            free_node(nodes, 1);
+            free_node(1);
         else
-            leave(nodes, i / 2 % 2);
+            leave(i / 2 % 2);
         pthread_join(thread, NULL);
-        free_nodes(nodes);
     }
-    vs_view_unref(view);
-    free_fake(fake);
 }
 
 BEFORE_TESTS
 {
     srand(20);
+    half = make_vector(0, 8, 16);
 }

@@ -22,36 +22,38 @@ static void expect_end(int fd)
 }
 
 /* Joins as node 1 of 2. */
-static int join(const struct nodes *nodes)
+static int join(void)
 {
     const struct mpiio_join join = {.purpose = MPIIO_PURPOSE_POOL, .node = 1, .nodes = 2};
     int fd;
 
-    assert_int_equal(join_node(nodes->addresses[0], &join, &fd), 0);
+    assert_int_equal(join_node(nodes.addresses[0], &join, &fd), 0);
     return fd;
 }
 
-/* Makes two nodes. Whoever joins does so as the second one. */
-static struct nodes *make_home(struct fake *fake)
+/* Makes a file and two nodes. Whoever joins does so as the second one. */
+static int make_home(void **state)
 {
-    return make_nodes(fake, 2, SIZE);
+    make_fake(SIZE);
+    make_nodes(2, SIZE);
+    return 0;
 }
 
 /* Encodes a request for a part of block 0, with the file's version and epoch. */
-static size_t make_request(const struct fake *fake, struct mpiio_pool_part part, uint8_t *bytes)
+static size_t make_request(const struct fake *seen, struct mpiio_pool_part part, uint8_t *bytes)
 {
     const struct mpiio_pool_request request = {
-        .version = {.size = fake->size, .times = {(int64_t)fake->version}, .epoch = fake->epoch},
+        .version = {.size = seen->size, .times = {(int64_t)seen->version}, .epoch = seen->epoch},
         .count = 1,
         .part = &part};
 
     return mpiio_pool_request_encode(&request, bytes);
 }
 
-static void expect_answer(int fd, const struct fake *fake, struct mpiio_pool_part part, bool there)
+static void expect_answer(int fd, const struct fake *seen, struct mpiio_pool_part part, bool there)
 {
     uint8_t bytes[MPIIO_POOL_REQUEST_MAX];
-    size_t size = make_request(fake, part, bytes);
+    size_t size = make_request(seen, part, bytes);
     struct mpiio_pool_answer answer;
 
     assert_int_equal(mpiio_talk_send(fd, bytes, size, PATIENCE), 0);
@@ -65,47 +67,42 @@ static void expect_answer(int fd, const struct fake *fake, struct mpiio_pool_par
 
 /* Many strangers send nothing, or a part of a message. A node of the pool is served all the
    same. */
-TEST(strangers_are_not_waited_for)
+TEST(strangers_are_not_waited_for, make_home)
 {
-    struct fake *fake = make_fake(SIZE);
-    struct nodes *nodes = make_home(fake);
     int mute[STRANGERS];
     int fd;
 
     for (int i = 0; i < STRANGERS; i++) {
-        mute[i] = dial_node(nodes->addresses[0]);
+        mute[i] = dial_node(nodes.addresses[0]);
         if (i % 3 == 1)
             assert_int_equal(mpiio_talk_send(mute[i], "mpio", 4, PATIENCE), 0);
     }
-    fd = join(nodes);
-    expect_answer(fd, fake, (struct mpiio_pool_part){64, 8, 10, 64}, true);
+    fd = join();
+    expect_answer(fd, &fake, (struct mpiio_pool_part){64, 8, 10, 64}, true);
     close(fd);
     for (int i = 0; i < STRANGERS; i++)
         close(mute[i]);
-    free_all(nodes);
 }
 
-TEST(what_is_no_request_ends_the_connection)
+TEST(what_is_no_request_ends_the_connection, make_home)
 {
     static const struct mpiio_pool_part wrong[] = {
         {4194300, 8, 1, 0}, {0, 8, 2, 4194304}, {64, 8, 2, -65},       {0, 0, 1, 0},
         {0, 8, 0, 8},       {0, 4194304, 2, 0}, {0, 8, UINT32_MAX, 0}, {UINT32_MAX, 8, 1, 0}};
-    struct fake *fake = make_fake(SIZE);
-    struct nodes *nodes = make_home(fake);
     uint8_t bytes[MPIIO_POOL_REQUEST_MAX];
     size_t size;
     int fd;
 
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
-        fd = join(nodes);
-        size = make_request(fake, wrong[i], bytes);
+        fd = join();
+        size = make_request(&fake, wrong[i], bytes);
         assert_int_equal(mpiio_talk_send(fd, bytes, size, PATIENCE), 0);
         expect_end(fd);
     }
     /* Impossible sizes, and a request of another length than it declares. */
     for (int i = 0; i < 3; i++) {
-        fd = join(nodes);
-        size = make_request(fake, (struct mpiio_pool_part){0, 8, 1, 0}, bytes);
+        fd = join();
+        size = make_request(&fake, (struct mpiio_pool_part){0, 8, 1, 0}, bytes);
         if (i < 2)
             memset(bytes, i == 0 ? 0 : 0xff, 4);
         else
@@ -113,31 +110,27 @@ TEST(what_is_no_request_ends_the_connection)
         assert_int_equal(mpiio_talk_send(fd, bytes, size, PATIENCE), 0);
         expect_end(fd);
     }
-    fd = join(nodes);
-    expect_answer(fd, fake, (struct mpiio_pool_part){0, 8, 1, 0}, true);
+    fd = join();
+    expect_answer(fd, &fake, (struct mpiio_pool_part){0, 8, 1, 0}, true);
     close(fd);
-    free_all(nodes);
 }
 
-TEST(who_sees_another_version_gets_nothing)
+TEST(who_sees_another_version_gets_nothing, make_home)
 {
-    struct fake *fake = make_fake(SIZE);
-    struct nodes *nodes = make_home(fake);
-    struct fake other = *fake;
-    int fd = join(nodes);
+    struct fake other = fake;
+    int fd = join();
 
-    expect_answer(fd, fake, (struct mpiio_pool_part){0, 8, 1, 0}, true);
+    expect_answer(fd, &fake, (struct mpiio_pool_part){0, 8, 1, 0}, true);
     other.version++;
     expect_answer(fd, &other, (struct mpiio_pool_part){0, 8, 1, 0}, false);
-    other = *fake;
+    other = fake;
     other.epoch++;
     expect_answer(fd, &other, (struct mpiio_pool_part){0, 8, 1, 0}, false);
-    set_changing(fake, true);
-    expect_answer(fd, fake, (struct mpiio_pool_part){0, 8, 1, 0}, false);
-    set_changing(fake, false);
-    expect_answer(fd, fake, (struct mpiio_pool_part){0, 8, 1, 0}, true);
+    set_changing(true);
+    expect_answer(fd, &fake, (struct mpiio_pool_part){0, 8, 1, 0}, false);
+    set_changing(false);
+    expect_answer(fd, &fake, (struct mpiio_pool_part){0, 8, 1, 0}, true);
     close(fd);
-    free_all(nodes);
 }
 
 /* A home that breaks the protocol. */
@@ -205,27 +198,27 @@ static void *lie(void *data)
 /* Blocks whose home is node 0 arrive, others do not, and no call takes long. */
 TEST(a_home_that_lies_is_not_believed)
 {
-    struct fake *fake = make_fake(SIZE);
     struct vs_view *view = make_vector(0, 65536, 131072);
     char *buffer = malloc((size_t)MIB);
 
+    make_fake(SIZE);
     for (int i = 0; i < LIES; i++) {
-        struct nodes nodes = {.fake = fake, .count = 2, .homes = mpiio_homes_of(0, 0, 2)};
         struct liar liar = {.lie = i};
         char *addresses;
         pthread_t thread;
 
         assert_int_equal(mpiio_address_listen(&any, &any_port, &liar.fd, &addresses), 0);
-        nodes.addresses[1] = addresses;
+        nodes =
+            (struct nodes){.count = 2, .homes = mpiio_homes_of(0, 0, 2), .addresses[1] = addresses};
         assert_int_equal(pthread_create(&thread, NULL, lie, &liar), 0);
-        make_pool(&nodes, 0, SIZE, 200);
-        meet(&nodes, 0);
+        make_pool(0, SIZE, 200);
+        meet(0);
         for (int j = 0; j < 3; j++) {
             assert_true(pool_read(nodes.pool[0], view, 0, 65536, buffer));
-            assert_memory_equal(buffer, fake->words, 65536);
+            assert_memory_equal(buffer, fake.words, 65536);
             assert_false(pool_read(nodes.pool[0], view, 2 * MIB, 65536, buffer));
         }
-        free_node(&nodes, 0);
+        free_node(0);
         atomic_store(&liar.stop, true);
         pthread_join(thread, NULL);
         close(liar.fd);
@@ -233,7 +226,6 @@ TEST(a_home_that_lies_is_not_believed)
     }
     free(buffer);
     vs_view_unref(view);
-    free_fake(fake);
 }
 
 TEST(what_is_said_is_understood)
