@@ -14,26 +14,24 @@ TEST(test_sizes_that_are_asked_for)
     static unsigned char bytes[1000];
 
     for (int i = 0; i < 4; i++) {
-        struct model *model =
-            model_start(make_vector(0, cases[i].run, 2 * cases[i].run), MODEL_BYTES);
         int64_t size;
 
-        model_fill(model, MODEL_BYTES / 2);
-        size = mpiio_slice_size(model->slice);
+        model_start(make_vector(0, cases[i].run, 2 * cases[i].run), MODEL_BYTES);
+        model_fill(MODEL_BYTES / 2);
+        size = mpiio_slice_size(model.file.slice);
         /* The first read may map a window. */
-        assert_int_equal(mpiio_slice_read(model->slice, bytes, 1000, cases[i].offset), 1000);
+        assert_int_equal(mpiio_slice_read(model.file.slice, bytes, 1000, cases[i].offset), 1000);
         sizes_asked = 0;
-        assert_int_equal(mpiio_slice_read(model->slice, bytes, 1000, cases[i].offset), 1000);
+        assert_int_equal(mpiio_slice_read(model.file.slice, bytes, 1000, cases[i].offset), 1000);
         assert_int_equal(sizes_asked, cases[i].reads);
         sizes_asked = 0;
-        write_bytes(model->slice, bytes, 1000, cases[i].offset);
+        write_bytes(model.file.slice, bytes, 1000, cases[i].offset);
         assert_int_equal(sizes_asked, cases[i].writes);
         /* At the end of the file, its size may have changed either way. */
-        assert_int_equal(ftruncate(model->fd, MODEL_BYTES), 0);
-        assert_int_equal(mpiio_slice_read(model->slice, bytes, 10, size), 10);
-        assert_int_equal(ftruncate(model->fd, MODEL_BYTES / 2), 0);
-        assert_int_equal(mpiio_slice_read(model->slice, bytes, 10, size - 3), 3);
-        assert_int_equal(mpiio_slice_read(model->slice, bytes, 10, size), 0);
-        model_end(model);
+        assert_int_equal(ftruncate(model.file.fd, MODEL_BYTES), 0);
+        assert_int_equal(mpiio_slice_read(model.file.slice, bytes, 10, size), 10);
+        assert_int_equal(ftruncate(model.file.fd, MODEL_BYTES / 2), 0);
+        assert_int_equal(mpiio_slice_read(model.file.slice, bytes, 10, size - 3), 3);
+        assert_int_equal(mpiio_slice_read(model.file.slice, bytes, 10, size), 0);
     }
 }

@@ -8,22 +8,22 @@
 
 static void check_one_view(struct vs_view *view, bool refuse, int64_t fill)
 {
-    struct model *model = model_start(view, 512 << 10);
-    int positions = (int)model->positions;
+    int positions;
 
-    atomic_store(&model->store->file->windows.refused, refuse);
-    model_fill(model, fill);
+    model_start(view, 512 << 10);
+    positions = (int)model.positions;
+    atomic_store(&model.file.store->file->windows.refused, refuse);
+    model_fill(fill);
     for (int i = 0; i < 12; i++) {
         int offset = below(positions);
         int most = below(3) == 0 ? positions : 300;
         int length = below(positions - offset < most ? positions - offset : most);
 
-        model_write(model, i == 11 ? 0 : offset, (size_t)(i == 11 ? positions : length),
+        model_write(i == 11 ? 0 : offset, (size_t)(i == 11 ? positions : length),
                     (size_t)below(64));
         if (i % 4 == 3)
-            model_check(model);
+            model_check();
     }
-    model_end(model);
 }
 
 static void check_random_views(int views, bool refuse)
@@ -84,23 +84,20 @@ TEST(test_etypes_and_interleaved_tiles)
 
 TEST(test_partial_etype_at_the_end)
 {
-    struct model *model = model_start(make_vector(3, 8, 32), 1 << 20);
-    struct model *wide = model_start(etype_view(2), 1 << 20);
-
     /* With an etype of bytes, the file grows by exactly the bytes written. */
-    model_write(model, 0, 3, 0);
-    assert_int_equal(model->size, 6);
-    assert_int_equal(mpiio_slice_size(model->slice), 3);
+    model_start(make_vector(3, 8, 32), 1 << 20);
+    model_write(0, 3, 0);
+    assert_int_equal(model.size, 6);
+    assert_int_equal(mpiio_slice_size(model.file.slice), 3);
+    model_check();
     /* With an etype of doubles, it grows by a whole element. */
-    model_write(wide, 17, 3, 0);
-    assert_int_equal(wide->size, 64 + 8);
-    assert_int_equal(mpiio_slice_size(wide->slice), 24);
-    model_write(wide, 24, 1, 0);
-    assert_int_equal(wide->size, 96 + 8);
-    model_check(model);
-    model_check(wide);
-    model_end(model);
-    model_end(wide);
+    model_start(etype_view(2), 1 << 20);
+    model_write(17, 3, 0);
+    assert_int_equal(model.size, 64 + 8);
+    assert_int_equal(mpiio_slice_size(model.file.slice), 24);
+    model_write(24, 1, 0);
+    assert_int_equal(model.size, 96 + 8);
+    model_check();
 }
 
 TEST(test_windows_edges_and_far_ends)
@@ -184,48 +181,46 @@ TEST(test_resize_to_present_size)
 
 TEST(test_file_size_limit)
 {
-    struct model *model = model_start(make_vector(0, 8, 32), 1 << 20);
     unsigned char bytes[4096] = {1};
 
+    model_start(make_vector(0, 8, 32), 1 << 20);
     limit_file(16 * 32 + 4);
-    assert_int_equal(mpiio_slice_write(model->slice, bytes, sizeof(bytes), 0), 16 * 8 + 4);
-    assert_int_equal(mpiio_slice_write(model->slice, bytes, sizeof(bytes), 16 * 8 + 4), -EFBIG);
-    assert_int_equal(mpiio_slice_write(model->slice, bytes, 1, 4096), -EFBIG);
-    assert_int_equal(mpiio_slice_resize(model->slice, 4096), -EFBIG);
-    assert_int_equal(mpiio_slice_reserve(model->slice, 0, 4096), -EFBIG);
+    assert_int_equal(mpiio_slice_write(model.file.slice, bytes, sizeof(bytes), 0), 16 * 8 + 4);
+    assert_int_equal(mpiio_slice_write(model.file.slice, bytes, sizeof(bytes), 16 * 8 + 4), -EFBIG);
+    assert_int_equal(mpiio_slice_write(model.file.slice, bytes, 1, 4096), -EFBIG);
+    assert_int_equal(mpiio_slice_resize(model.file.slice, 4096), -EFBIG);
+    assert_int_equal(mpiio_slice_reserve(model.file.slice, 0, 4096), -EFBIG);
     limit_file(RLIM_INFINITY);
-    write_bytes(model->slice, bytes, sizeof(bytes), 0);
-    model_end(model);
+    write_bytes(model.file.slice, bytes, sizeof(bytes), 0);
 }
 
 TEST(test_error_in_the_middle)
 {
-    struct model *model = model_start(make_vector(0, 100, 20000), 1 << 20);
     unsigned char bytes[2000];
     static unsigned char long_bytes[20080];
 
+    model_start(make_vector(0, 100, 20000), 1 << 20);
     memset(bytes, 7, sizeof(bytes));
     pwrite_error = EIO;
     pwrites_left = 0;
-    assert_int_equal(mpiio_slice_write(model->slice, bytes, sizeof(bytes), 0), -EIO);
+    assert_int_equal(mpiio_slice_write(model.file.slice, bytes, sizeof(bytes), 0), -EIO);
     for (int i = 1; i < 20; i++) {
         pwrites_left = i;
-        assert_int_equal(mpiio_slice_write(model->slice, bytes, sizeof(bytes), 50), 100 * i - 50);
+        assert_int_equal(mpiio_slice_write(model.file.slice, bytes, sizeof(bytes), 50),
+                         100 * i - 50);
     }
     pwrite_error = 0;
-    write_bytes(model->slice, bytes, sizeof(bytes), 0);
-    model_end(model);
+    write_bytes(model.file.slice, bytes, sizeof(bytes), 0);
     /* Runs that are queued for the mapping are written before a long run that fails. */
-    model = model_start(
+    model_start(
         make_view("'filetype': {'type': 'hindexed', 'blocklengths': [8,8,8,8,8,8,8,8,8,8,20000], "
                   "'displacements': [0,16,32,48,64,80,96,112,128,144,160]}"),
         1 << 20);
-    model_fill(model, 100000);
+    model_fill(100000);
     pwrite_error = ENOSPC;
     pwrites_left = 1; /* only the first run's call succeeds */
-    assert_int_equal(mpiio_slice_write(model->slice, long_bytes, sizeof(long_bytes), 0), 80);
+    assert_int_equal(mpiio_slice_write(model.file.slice, long_bytes, sizeof(long_bytes), 0), 80);
     pwrite_error = 0;
-    model_end(model);
 }
 
 /* Makes random ranges of an image: near each other or far apart, short or long. */
@@ -252,7 +247,6 @@ TEST(test_ranges_of_an_image)
     struct mpiio_counters done = {0};
 
     for (int round = 0; round < UNIT_ROUNDS(40); round++) {
-        struct model *model = model_start(make_view("'etype': 'char'"), 1 << 20);
         int64_t displacement = below(2 << 20), end = 0;
         size_t count = random_ranges(ranges, 1 + (size_t)below(5000), sizeof(image));
         struct mpiio_transfer transfer = {.position = displacement,
@@ -261,21 +255,21 @@ TEST(test_ranges_of_an_image)
                                           .count = count,
                                           .done = &done};
 
-        atomic_store(&model->store->file->windows.refused, round % 4 == 0);
-        model_fill(model, below(3 << 20));
+        model_start(make_view("'etype': 'char'"), 1 << 20);
+        atomic_store(&model.file.store->file->windows.refused, round % 4 == 0);
+        model_fill(below(3 << 20));
         fill_randomly(image, sizeof(image));
         for (size_t i = 0; i < count; i++) {
             end = ranges[i].start + ranges[i].length;
-            memcpy(model->bytes + displacement + ranges[i].start, image + ranges[i].start,
+            memcpy(model.bytes + displacement + ranges[i].start, image + ranges[i].start,
                    (size_t)ranges[i].length);
         }
-        if (count > 0 && displacement + end > model->size)
-            model->size = displacement + end;
-        model->store->file->ops->write_ranges(model->store->file, &transfer);
+        if (count > 0 && displacement + end > model.size)
+            model.size = displacement + end;
+        model.file.store->file->ops->write_ranges(model.file.store->file, &transfer);
         assert_int_equal(transfer.bytes, end);
         assert_int_equal(transfer.error, 0);
-        model_check(model);
-        model_end(model);
+        model_check();
     }
     assert_true(done.store_map_write_bytes > 0);
     assert_int_equal(done.store_reads + done.store_map_bytes, 0);
@@ -285,48 +279,45 @@ TEST(test_a_range_that_fails)
 {
     static const struct mpiio_range ranges[] = {{5, 10}, {100, 20000}, {30000, 7}, {50000, 3}};
     static char image[1 << 16];
-    struct model *model = model_start(make_view("'etype': 'char'"), 1 << 20);
     struct mpiio_counters done = {0};
     struct mpiio_transfer transfer = {.buffer = image, .ranges = ranges, .done = &done};
 
-    model->store->file->ops->write_ranges(model->store->file, &transfer);
+    model_start(make_view("'etype': 'char'"), 1 << 20);
+    model.file.store->file->ops->write_ranges(model.file.store->file, &transfer);
     assert_int_equal(transfer.bytes, 0);
     transfer.count = 4;
     pwrite_error = ENOSPC;
     for (int i = 0; i < 4; i++) {
         pwrites_left = i;
-        model->store->file->ops->write_ranges(model->store->file, &transfer);
+        model.file.store->file->ops->write_ranges(model.file.store->file, &transfer);
         assert_int_equal(transfer.bytes, ranges[i].start);
         assert_int_equal(transfer.error, -ENOSPC);
     }
     pwrite_error = 0;
-    model->store->file->ops->write_ranges(model->store->file, &transfer);
+    model.file.store->file->ops->write_ranges(model.file.store->file, &transfer);
     assert_int_equal(transfer.bytes, 50003);
-    model_end(model);
 }
 
 TEST(test_resize)
 {
-    struct model *model = model_start(etype_view(2), 1 << 20);
-
-    assert_int_equal(mpiio_slice_resize(model->slice, 0), 0);
-    assert_int_equal(mpiio_slice_resize(model->slice, 100), 0);
-    assert_int_equal(mpiio_slice_size(model->slice), 104);
-    model->size = 12 * 32 + 8;
-    model_check(model);
-    assert_int_equal(mpiio_slice_resize(model->slice, 104), 0);
-    assert_int_equal(mpiio_slice_resize(model->slice, 103), -EPERM);
-    assert_int_equal(mpiio_slice_resize(model->slice, 0), -EPERM);
-    model_check(model);
+    model_start(etype_view(2), 1 << 20);
+    assert_int_equal(mpiio_slice_resize(model.file.slice, 0), 0);
+    assert_int_equal(mpiio_slice_resize(model.file.slice, 100), 0);
+    assert_int_equal(mpiio_slice_size(model.file.slice), 104);
+    model.size = 12 * 32 + 8;
+    model_check();
+    assert_int_equal(mpiio_slice_resize(model.file.slice, 104), 0);
+    assert_int_equal(mpiio_slice_resize(model.file.slice, 103), -EPERM);
+    assert_int_equal(mpiio_slice_resize(model.file.slice, 0), -EPERM);
+    model_check();
     fallocate_error = EOPNOTSUPP;
-    assert_int_equal(mpiio_slice_resize(model->slice, 112), 0);
-    model->size += 32;
-    model_check(model);
+    assert_int_equal(mpiio_slice_resize(model.file.slice, 112), 0);
+    model.size += 32;
+    model_check();
     fallocate_error = ENOSPC;
-    assert_int_equal(mpiio_slice_resize(model->slice, 1000), -ENOSPC);
+    assert_int_equal(mpiio_slice_resize(model.file.slice, 1000), -ENOSPC);
     fallocate_error = 0;
-    model_check(model);
-    model_end(model);
+    model_check();
 }
 
 static int64_t allocated(int fd)
@@ -336,37 +327,34 @@ static int64_t allocated(int fd)
 
 TEST(test_reserve)
 {
-    struct model *dense = model_start(make_vector(0, 8, 32), 1 << 20);
-    struct model *sparse = model_start(make_vector(0, 8, 100000), 1 << 20);
+    int64_t size = (64 + (64 << 10)) / 8 * 32 - 24;
 
-    assert_int_equal(mpiio_slice_reserve(dense->slice, 64, 64 << 10), 0);
-    dense->size = (64 + (64 << 10)) / 8 * 32 - 24;
-    model_check(dense);
-    assert_in_range(allocated(dense->fd), 256 << 10, 300 << 10);
-    model_fill(dense, 1000);
-    dense->size = (64 + (64 << 10)) / 8 * 32 - 24;
-    assert_int_equal(mpiio_slice_reserve(dense->slice, 0, 16), 0);
-    model_check(dense);
-    assert_int_equal(mpiio_slice_reserve(sparse->slice, 0, 80), 0);
-    sparse->size = 900008;
-    model_check(sparse);
-    assert_in_range(allocated(sparse->fd), 10 * 4096, 20 * 4096);
+    model_start(make_vector(0, 8, 32), 1 << 20);
+    assert_int_equal(mpiio_slice_reserve(model.file.slice, 64, 64 << 10), 0);
+    model.size = size;
+    model_check();
+    assert_in_range(allocated(model.file.fd), 256 << 10, 300 << 10);
+    model_fill(1000);
+    model.size = size;
+    assert_int_equal(mpiio_slice_reserve(model.file.slice, 0, 16), 0);
+    model_check();
     fallocate_error = EOPNOTSUPP;
-    assert_int_equal(mpiio_slice_reserve(dense->slice, 0, 16), -EOPNOTSUPP);
+    assert_int_equal(mpiio_slice_reserve(model.file.slice, 0, 16), -EOPNOTSUPP);
     fallocate_error = 0;
-    model_end(dense);
-    model_end(sparse);
+    model_start(make_vector(0, 8, 100000), 1 << 20);
+    assert_int_equal(mpiio_slice_reserve(model.file.slice, 0, 80), 0);
+    model.size = 900008;
+    model_check();
+    assert_in_range(allocated(model.file.fd), 10 * 4096, 20 * 4096);
 }
 
 /* Bytes that are not written stay a hole. */
 TEST(test_holes_stay)
 {
-    struct model *model = model_start(make_vector(0, 8, 32), MODEL_BYTES);
-
-    model_write(model, (MODEL_BYTES - 40000) / 4, 8000, 0);
-    model_check(model);
-    assert_in_range(allocated(model->fd), 1, 128 << 10);
-    model_end(model);
+    model_start(make_vector(0, 8, 32), MODEL_BYTES);
+    model_write((MODEL_BYTES - 40000) / 4, 8000, 0);
+    model_check();
+    assert_in_range(allocated(model.file.fd), 1, 128 << 10);
 }
 
 /* Growing writes the last byte instead, but only if the file ends before it. */
@@ -401,45 +389,43 @@ TEST(test_growing_never_cuts)
 
     for (int step = 0; step < 8; step++) {
         struct vs_view *views[] = {make_vector(0, 8, 32), etype_view(2), make_vector(0, 8, 30000)};
-        struct model *model = model_start(views[step % 3], 512 << 10);
         char byte = 0;
 
+        model_start(views[step % 3], 512 << 10);
         vs_view_unref(views[(step + 1) % 3]);
         vs_view_unref(views[(step + 2) % 3]);
         fallocate_error = step / 3 == 1 ? EOPNOTSUPP : 0;
         other_writes_at = 3 << 20;
         if (step < 6)
-            assert_int_equal(mpiio_slice_write(model->slice, bytes, 100 + 3, 0), 103);
+            assert_int_equal(mpiio_slice_write(model.file.slice, bytes, 100 + 3, 0), 103);
         else if (step == 6)
-            assert_int_equal(mpiio_slice_resize(model->slice, 1000), 0);
+            assert_int_equal(mpiio_slice_resize(model.file.slice, 1000), 0);
         else
-            assert_int_equal(mpiio_slice_reserve(model->slice, 0, 1000), 0);
+            assert_int_equal(mpiio_slice_reserve(model.file.slice, 0, 1000), 0);
         /* Runs that are only written by calls need no query of the size. */
         assert_int_equal(other_writes_at != 0, step == 2 || step == 5);
         if (other_writes_at == 0) {
-            assert_int_equal(pread(model->fd, &byte, 1, 3 << 20), 1);
+            assert_int_equal(pread(model.file.fd, &byte, 1, 3 << 20), 1);
             assert_int_equal(byte, 'o');
         }
         other_writes_at = 0;
         fallocate_error = 0;
-        model_end(model);
     }
 }
 
 TEST(test_append)
 {
-    struct model *model = model_start(make_vector(0, 8, 32), 1 << 20);
     unsigned char bytes[100], back[100];
     int64_t offset = -1;
 
+    model_start(make_vector(0, 8, 32), 1 << 20);
     for (int i = 0; i < 50; i++) {
         memset(bytes, i, sizeof(bytes));
-        assert_int_equal(mpiio_slice_append(model->slice, bytes, 77, &offset), 77);
+        assert_int_equal(mpiio_slice_append(model.file.slice, bytes, 77, &offset), 77);
         assert_int_equal(offset, i * 77);
-        assert_int_equal(mpiio_slice_read(model->slice, back, 100, offset), 77);
+        assert_int_equal(mpiio_slice_read(model.file.slice, back, 100, offset), 77);
         assert_memory_equal(back, bytes, 77);
     }
-    model_end(model);
 }
 
 /*
@@ -499,19 +485,17 @@ TEST(test_every_write_moves_the_times)
     static unsigned char bytes[100000];
 
     for (int i = 0; i < 3; i++) {
-        struct model *model = model_start(make_vector(0, runs[i], 2 * runs[i]), 1 << 20);
-
-        write_bytes(model->slice, bytes, sizeof(bytes), 0);
+        model_start(make_vector(0, runs[i], 2 * runs[i]), 1 << 20);
+        write_bytes(model.file.slice, bytes, sizeof(bytes), 0);
         for (int k = 0; k < UNIT_ROUNDS(200); k++) {
-            struct timespec before = stat_of(model->fd).st_ctim;
+            struct timespec before = stat_of(model.file.fd).st_ctim;
 
-            assert_true(
-                mpiio_slice_write(model->slice, bytes, 1 + (size_t)below(sizeof(bytes)), 0) > 0);
-            assert_true(is_later(stat_of(model->fd).st_ctim, before));
+            assert_true(mpiio_slice_write(model.file.slice, bytes, 1 + (size_t)below(sizeof(bytes)),
+                                          0) > 0);
+            assert_true(is_later(stat_of(model.file.fd).st_ctim, before));
             if (k % 50 == 49)
-                assert_int_equal(mpiio_store_sync(model->store, k == 49), 0);
+                assert_int_equal(mpiio_store_sync(model.file.store, k == 49), 0);
         }
-        model_end(model);
     }
 }
 

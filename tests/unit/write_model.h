@@ -69,73 +69,62 @@ WRAP(off_t, lseek64, int fd, off_t offset, int whence)
 
 #define MODEL_BYTES (4 << 20)
 
-struct model {
-    int fd;
-    struct mpiio_store *store;
-    struct mpiio_slice *slice;
+static struct model {
+    struct opened file;
     int64_t positions; /* positions that the tests use */
     /* by position: the size of the file that shows it and all positions before it */
     int64_t *reach;
     int64_t size;
     unsigned char bytes[MODEL_BYTES];
-};
+} model;
 
 static unsigned char seen[MODEL_BYTES];
 
-static inline struct model *model_start(struct vs_view *view, int64_t span)
+/* Opens the file of a test, after closing that of the test before. */
+static inline void model_start(struct vs_view *view, int64_t span)
 {
-    const struct vs_map *map = vs_view_map(view);
-    struct model *model = calloc(1, sizeof(*model));
     int64_t reach = 0;
 
-    assert_non_null(model);
-    model->fd = make_file();
-    model->store = open_store_for(model->fd, O_RDWR);
-    model->positions = vs_view_positions(view, span);
-    model->reach = calloc((size_t)model->positions + 1, sizeof(int64_t));
-    assert_non_null(model->reach);
-    for (int64_t i = 0; i < model->positions; i++) {
-        int64_t displacement = vs_map_displacement(map, i);
+    close_opened(&model.file);
+    free(model.reach);
+    memset(&model, 0, sizeof(model));
+    model.file = open_slice(O_RDWR, view);
+    model.positions = vs_view_positions(view, span);
+    model.reach = calloc((size_t)model.positions + 1, sizeof(int64_t));
+    assert_non_null(model.reach);
+    for (int64_t i = 0; i < model.positions; i++) {
+        int64_t displacement = vs_map_displacement(vs_view_map(view), i);
 
         reach = displacement >= reach ? displacement + 1 : reach;
-        model->reach[i] = reach;
+        model.reach[i] = reach;
     }
-    model->slice = make_slice(model->store, view);
-    return model;
 }
 
-static inline void model_fill(struct model *model, int64_t size)
+static inline void model_fill(int64_t size)
 {
-    fill_randomly(model->bytes, (size_t)size);
-    write_file(model->fd, model->bytes, (size_t)size, 0);
-    model->size = size;
+    fill_randomly(model.bytes, (size_t)size);
+    write_file(model.file.fd, model.bytes, (size_t)size, 0);
+    model.size = size;
 }
 
-static inline void model_end(struct model *model)
+static inline void model_check(void)
 {
-    close_all(model->slice, model->store, model->fd);
-    free(model->reach);
-    free(model);
-}
-
-static inline void model_check(const struct model *model)
-{
-    assert_int_equal(stat_of(model->fd).st_size, model->size);
-    assert_int_equal(pread(model->fd, seen, MODEL_BYTES, 0), model->size);
-    if (memcmp(seen, model->bytes, (size_t)model->size) != 0) {
+    assert_int_equal(stat_of(model.file.fd).st_size, model.size);
+    assert_int_equal(pread(model.file.fd, seen, MODEL_BYTES, 0), model.size);
+    if (memcmp(seen, model.bytes, (size_t)model.size) != 0) {
         int64_t i = 0;
 
-        while (seen[i] == model->bytes[i])
+        while (seen[i] == model.bytes[i])
             i++;
-        fail_msg("displacement %" PRId64 " of %" PRId64 " is %d and should be %d", i, model->size,
-                 seen[i], model->bytes[i]);
+        fail_msg("displacement %" PRId64 " of %" PRId64 " is %d and should be %d", i, model.size,
+                 seen[i], model.bytes[i]);
     }
 }
 
 /* Writes random bytes, reads them back through the slice, and updates the model. */
-static inline void model_write(struct model *model, int64_t offset, size_t length, size_t skew)
+static inline void model_write(int64_t offset, size_t length, size_t skew)
 {
-    const struct vs_view *view = mpiio_slice_view(model->slice);
+    const struct vs_view *view = mpiio_slice_view(model.file.slice);
     int64_t etype = vs_view_facts(view)->etype_file_size;
     unsigned char *buffer = malloc(length + skew + 1);
     int64_t last;
@@ -145,14 +134,14 @@ static inline void model_write(struct model *model, int64_t offset, size_t lengt
     for (size_t i = 0; i < length; i++) {
         int64_t displacement = vs_map_displacement(vs_view_map(view), offset + (int64_t)i);
 
-        model->bytes[displacement] = buffer[skew + i];
+        model.bytes[displacement] = buffer[skew + i];
     }
-    write_bytes(model->slice, buffer + skew, length, offset);
+    write_bytes(model.file.slice, buffer + skew, length, offset);
     if (length > 0) {
         last = (offset + (int64_t)length - 1) / etype * etype + etype - 1;
-        model->size = model->reach[last] > model->size ? model->reach[last] : model->size;
+        model.size = model.reach[last] > model.size ? model.reach[last] : model.size;
     }
-    expect_bytes(model->slice, buffer + skew, length, offset);
+    expect_bytes(model.file.slice, buffer + skew, length, offset);
     free(buffer);
 }
 
