@@ -20,13 +20,14 @@
     "', 'filetype': {'type': 'darray', 'gsizes': [7, 9], 'distribs': ['block', 'block'], "         \
     "'dargs': [null, null], 'psizes': [2, 2], 'order': '" order "'}}}"
 
-struct fixture {
+/* The exports of the running test. */
+static struct fixture {
     struct vs_spec *spec;
     struct vs_global *global;
     struct mpiio_store *store;
     struct vs_zarr *zarr;
-    int64_t file_size;
-};
+    int64_t file_size, node; /* node: of the only array, t */
+} fixture;
 
 /* Returns the byte of the file at a displacement. */
 static unsigned char byte_at(int64_t displacement)
@@ -34,41 +35,46 @@ static unsigned char byte_at(int64_t displacement)
     return (unsigned char)(displacement * 7 + displacement / 251);
 }
 
-/* Makes the exports of a file. Takes over the descriptor. */
-static struct fixture set_up_file(const char *text, int fd)
+static void tear_down(void)
 {
-    struct fixture fixture = {.spec = spec_from("%s", text), .store = open_store_for(fd, O_RDONLY)};
+    vs_zarr_free(fixture.zarr);
+    mpiio_store_close(fixture.store);
+    vs_global_free(fixture.global);
+    vs_spec_free(fixture.spec);
+    fixture = (struct fixture){0};
+}
+
+/* Makes the exports of a file, after freeing those before. Takes over the descriptor. */
+static void set_up_file(const char *text, int fd)
+{
     const struct vs_global *globals[1];
     struct vs_error error = {0};
+    struct vs_zarr_entry entry;
 
+    tear_down();
+    fixture.spec = spec_from("%s", text);
+    fixture.store = open_store_for(fd, O_RDONLY);
     close(fd);
     fixture.file_size = mpiio_store_size(fixture.store);
     assert_int_equal(vs_global_new(fixture.spec, 0, fixture.file_size, &fixture.global, &error), 0);
     globals[0] = fixture.global;
     assert_int_equal(vs_zarr_new(globals, 1, fixture.file_size, &fixture.zarr, &error), 0);
-    return fixture;
+    assert_true(vs_zarr_find(fixture.zarr, 0, fixture.file_size, "t", &entry));
+    fixture.node = entry.node;
 }
 
 /* Makes a file of some records, and its exports. */
-static struct fixture set_up(const char *text, int64_t records)
+static void set_up(const char *text, int64_t records)
 {
     int fd = make_file();
 
     for (int64_t i = 0; i < HEADER + records * RECORD; i++)
         write_file(fd, &(unsigned char){byte_at(i)}, 1, i);
-    return set_up_file(text, fd);
-}
-
-static void tear_down(struct fixture *fixture)
-{
-    vs_zarr_free(fixture->zarr);
-    mpiio_store_close(fixture->store);
-    vs_global_free(fixture->global);
-    vs_spec_free(fixture->spec);
+    set_up_file(text, fd);
 }
 
 /* Returns all bytes of a file, and checks that reads of parts of it return the same. */
-static unsigned char *read_all(struct fixture *fixture, struct vs_export *file, int64_t *length)
+static unsigned char *read_all(struct vs_export *file, int64_t *length)
 {
     struct mpiio_export *export;
     unsigned char *all, *part;
@@ -80,7 +86,7 @@ static unsigned char *read_all(struct fixture *fixture, struct vs_export *file, 
     *length = sum;
     all = malloc((size_t)sum + 2);
     part = malloc((size_t)sum + 2);
-    assert_int_equal(mpiio_export_open(fixture->store, file, &export), 0);
+    assert_int_equal(mpiio_export_open(fixture.store, file, &export), 0);
     assert_int_equal(file->count, 0);
     assert_int_equal(mpiio_export_read(export, (char *)all, (size_t)sum + 2, 0), sum);
     assert_int_equal(mpiio_export_read(export, (char *)part, 10, sum), 0);
@@ -161,8 +167,7 @@ TEST(netcdf_header_and_values)
     static const char *const texts[] = {VIEW("C", "little-endian"), VIEW("C", "big-endian")};
 
     for (int big = 0; big < 2; big++) {
-        struct fixture fixture = set_up(texts[big], 1);
-
+        set_up(texts[big], 1);
         for (int rank = -1; rank < 4; rank++) {
             int64_t top = rank > 1 ? 4 : 0, left = rank > 0 && rank % 2 ? 5 : 0;
             int64_t rows = rank < 0 ? ROWS : rank > 1 ? 3 : 4;
@@ -177,7 +182,7 @@ TEST(netcdf_header_and_values)
                          ? vs_netcdf.all(fixture.global, fixture.file_size, 1, &file, &error)
                          : vs_netcdf.rank(fixture.global, rank, fixture.file_size, &file, &error);
             assert_int_equal(result, 0);
-            bytes = read_all(&fixture, &file, &length);
+            bytes = read_all(&file, &length);
             at = check_header(bytes, rows, columns);
             assert_int_equal(length, at + (rows * columns * 2 + 3) / 4 * 4);
             for (int64_t i = 0; i < rows * columns; i++) {
@@ -190,36 +195,23 @@ TEST(netcdf_header_and_values)
                 assert_int_equal(bytes[at], 0);
             free(bytes);
         }
-        tear_down(&fixture);
     }
 }
 
-/* Returns the node of the only array. */
-static int64_t array_of(const struct fixture *fixture)
-{
-    struct vs_zarr_entry entry;
-
-    assert_true(vs_zarr_find(fixture->zarr, 0, fixture->file_size, "t", &entry));
-    return entry.node;
-}
-
 /* Returns a file of an array. It has the length that is announced. */
-static struct vs_export chunk_of(const struct fixture *fixture, int64_t node, int64_t number,
-                                 int64_t file_size)
+static struct vs_export chunk_of(int64_t node, int64_t number, int64_t file_size)
 {
     struct vs_export file = {0};
     struct vs_error error = {0};
 
-    assert_int_equal(vs_zarr_file(fixture->zarr, node, number, file_size, &file, &error), 0);
-    assert_int_equal(vs_zarr_length(fixture->zarr, node, number, file_size), file.length);
+    assert_int_equal(vs_zarr_file(fixture.zarr, node, number, file_size, &file, &error), 0);
+    assert_int_equal(vs_zarr_length(fixture.zarr, node, number, file_size), file.length);
     return file;
 }
 
 TEST(chunks_are_padded)
 {
-    struct fixture fixture = set_up(VIEW("C", "native"), 1);
-    int64_t node = array_of(&fixture);
-
+    set_up(VIEW("C", "native"), 1);
     for (int row = 0; row < 2; row++) {
         for (int column = 0; column < 2; column++) {
             struct vs_zarr_entry entry;
@@ -229,9 +221,9 @@ TEST(chunks_are_padded)
             unsigned char *bytes;
 
             snprintf(name, sizeof(name), "%d.%d", row, column);
-            assert_true(vs_zarr_find(fixture.zarr, node, fixture.file_size, name, &entry));
-            file = chunk_of(&fixture, node, entry.file, fixture.file_size);
-            bytes = read_all(&fixture, &file, &length);
+            assert_true(vs_zarr_find(fixture.zarr, fixture.node, fixture.file_size, name, &entry));
+            file = chunk_of(fixture.node, entry.file, fixture.file_size);
+            bytes = read_all(&file, &length);
             assert_int_equal(length, 4 * 5 * 2);
             for (int i = 0; i < 40; i++) {
                 int64_t r = row * 4 + i / 10, c = column * 5 + i / 2 % 5;
@@ -242,20 +234,19 @@ TEST(chunks_are_padded)
             free(bytes);
         }
     }
-    tear_down(&fixture);
 }
 
 /* Checks that each listed entry is found by its name, is listed once, and has its length. */
-static int64_t check_entries(const struct fixture *fixture, int64_t node, int64_t file_size)
+static int64_t check_entries(int64_t node, int64_t file_size)
 {
     struct vs_zarr_entry entry, found;
     char name[VS_ZARR_NAME];
     int64_t count = 0, last = -1;
 
-    while (vs_zarr_entry(fixture->zarr, node, file_size, count, name, &entry)) {
+    while (vs_zarr_entry(fixture.zarr, node, file_size, count, name, &entry)) {
         struct vs_export file;
 
-        assert_true(vs_zarr_find(fixture->zarr, node, file_size, name, &found));
+        assert_true(vs_zarr_find(fixture.zarr, node, file_size, name, &found));
         assert_int_equal(found.node, entry.node);
         count++;
         if (entry.node >= 0)
@@ -263,7 +254,7 @@ static int64_t check_entries(const struct fixture *fixture, int64_t node, int64_
         assert_int_equal(found.file, entry.file);
         assert_true(entry.file > last);
         last = entry.file;
-        file = chunk_of(fixture, node, entry.file, file_size);
+        file = chunk_of(node, entry.file, file_size);
         vs_export_free(&file);
     }
     return count;
@@ -274,18 +265,16 @@ TEST(names_of_chunks)
     static const char *const wrong[] = {
         "",     "0",    "0.",   ".0",   "0.0.0", "2.0",   "0.2",
         "00.0", "0.-1", "+0.0", " 0.0", "0.0 ",  "0x0.0", "0.99999999999999999999"};
-    struct fixture fixture = set_up(VIEW("Fortran", "native"), 1);
     struct vs_zarr_entry entry;
-    int64_t node = array_of(&fixture);
 
+    set_up(VIEW("Fortran", "native"), 1);
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
-        assert_false(vs_zarr_find(fixture.zarr, node, fixture.file_size, wrong[i], &entry));
+        assert_false(vs_zarr_find(fixture.zarr, fixture.node, fixture.file_size, wrong[i], &entry));
     assert_false(vs_zarr_find(fixture.zarr, 0, fixture.file_size, "0.0", &entry));
-    assert_false(vs_zarr_find(fixture.zarr, node, fixture.file_size, ".zmetadata", &entry));
-    assert_int_equal(check_entries(&fixture, node, fixture.file_size), 2 + 4);
-    assert_int_equal(check_entries(&fixture, 0, fixture.file_size), 3 + 1);
-    assert_int_equal(vs_zarr_length(fixture.zarr, node, 3 + 4, fixture.file_size), -ENOENT);
-    tear_down(&fixture);
+    assert_false(vs_zarr_find(fixture.zarr, fixture.node, fixture.file_size, ".zmetadata", &entry));
+    assert_int_equal(check_entries(fixture.node, fixture.file_size), 2 + 4);
+    assert_int_equal(check_entries(0, fixture.file_size), 3 + 1);
+    assert_int_equal(vs_zarr_length(fixture.zarr, fixture.node, 3 + 4, fixture.file_size), -ENOENT);
 }
 
 /* A chunk keeps its number and shape when the file grows, and exists when it has shrunk. */
@@ -296,9 +285,7 @@ TEST(chunks_of_a_growing_file)
     int64_t numbers[8], length = 0;
 
     for (int fortran = 0; fortran < 2; fortran++) {
-        struct fixture fixture = set_up(texts[fortran], 2);
-        int64_t node = array_of(&fixture);
-
+        set_up(texts[fortran], 2);
         for (size_t i = 0; i < sizeof(records) / sizeof(*records); i++) {
             int64_t size = HEADER + records[i] * RECORD;
 
@@ -309,26 +296,25 @@ TEST(chunks_of_a_growing_file)
 
                 snprintf(name, sizeof(name), "%d.%d.%d", fortran ? row : record,
                          fortran ? column : row, fortran ? record : column);
-                assert_true(vs_zarr_find(fixture.zarr, node, size, name, &entry));
+                assert_true(vs_zarr_find(fixture.zarr, fixture.node, size, name, &entry));
                 if (i == 0)
                     numbers[chunk] = entry.file;
                 assert_int_equal(entry.file, numbers[chunk]);
                 if (i == 0 && chunk == 0)
-                    length = vs_zarr_length(fixture.zarr, node, entry.file, size);
-                assert_int_equal(vs_zarr_length(fixture.zarr, node, entry.file, size), length);
+                    length = vs_zarr_length(fixture.zarr, fixture.node, entry.file, size);
+                assert_int_equal(vs_zarr_length(fixture.zarr, fixture.node, entry.file, size),
+                                 length);
             }
-            check_entries(&fixture, node, size);
+            check_entries(fixture.node, size);
         }
-        assert_false(vs_zarr_find(fixture.zarr, node, fixture.file_size,
+        assert_false(vs_zarr_find(fixture.zarr, fixture.node, fixture.file_size,
                                   fortran ? "1.1.2305843009213693951" : "2305843009213693951.1.1",
                                   &(struct vs_zarr_entry){0}));
-        tear_down(&fixture);
     }
 }
 
 TEST(a_file_that_is_truncated_while_open)
 {
-    struct fixture fixture = set_up(VIEW("C", "native"), 2);
     char bytes[2 * RECORD + 1000];
     struct mpiio_export *export;
     struct vs_export file = {0};
@@ -336,6 +322,7 @@ TEST(a_file_that_is_truncated_while_open)
     int64_t length;
     int fd;
 
+    set_up(VIEW("C", "native"), 2);
     assert_int_equal(vs_netcdf.all(fixture.global, fixture.file_size, 1, &file, &error), 0);
     length = file.length;
     assert_int_equal(mpiio_export_open(fixture.store, &file, &export), 0);
@@ -347,7 +334,6 @@ TEST(a_file_that_is_truncated_while_open)
     for (int i = 0; i < RECORD; i++)
         assert_int_equal(bytes[length - RECORD + i], 0);
     mpiio_export_close(export);
-    tear_down(&fixture);
 }
 
 /* A chunk of a large array, and four bytes of the file that it has from byte 1000 on. */
@@ -361,7 +347,6 @@ struct large {
 static void check_large(const struct large *large)
 {
     char text[512], bytes[4];
-    struct fixture fixture;
     struct vs_zarr_entry entry;
     struct vs_export file;
     struct mpiio_export *export;
@@ -371,16 +356,14 @@ static void check_large(const struct large *large)
              "{'viewspec': 1, 'file': 'f', 'view': {'name': 't', 'disp': 6, %s}}", large->types);
     write_file(fd, "\1\2\3\4", 4, large->at);
     assert_int_equal(ftruncate(fd, large->file_size), 0);
-    fixture = set_up_file(text, fd);
-    assert_true(
-        vs_zarr_find(fixture.zarr, array_of(&fixture), fixture.file_size, large->chunk, &entry));
-    file = chunk_of(&fixture, array_of(&fixture), entry.file, fixture.file_size);
+    set_up_file(text, fd);
+    assert_true(vs_zarr_find(fixture.zarr, fixture.node, fixture.file_size, large->chunk, &entry));
+    file = chunk_of(fixture.node, entry.file, fixture.file_size);
     assert_int_equal(file.length, large->length);
     assert_int_equal(mpiio_export_open(fixture.store, &file, &export), 0);
     assert_int_equal(mpiio_export_read(export, bytes, 4, 1000), 4);
     assert_memory_equal(bytes, "\1\2\3\4", 4);
     mpiio_export_close(export);
-    tear_down(&fixture);
 }
 
 #define BYTES(count) "{'type': 'contiguous', 'count': " count ", 'oldtype': 'byte'}"

@@ -173,9 +173,8 @@ static int convert(const void *argument)
 /* -ERANGE: half of -1 does not fit into the file, and there is no memory to keep it. */
 TEST(conversions)
 {
-    struct opened file = {.fd = make_file()};
+    struct opened file = open_slice(O_RDWR, NULL);
 
-    file.store = open_store_for(file.fd, O_RDWR);
     view = make_view("'etype': 'long', 'datarep': 'external32'");
     fail_each(convert, &file, "conversions", -ERANGE);
     assert_true(failures > 5);
