@@ -34,8 +34,10 @@ struct fake {
     const char *identity; /* the file that the daemon has open; NULL: the one at the path */
     bool again;           /* hands in again the blocks that could not be stored */
     bool tells_engine;
-    bool no_check;     /* does not compare the file */
-    bool may_wait;     /* all blocks may wait the first time; postponed ones are handed in again */
+    bool no_check; /* does not compare the file */
+    /* The node whose blocks may wait the first time ("": all nodes). Postponed ones are handed in
+       again. */
+    const char *may_wait;
     const char *lease; /* a file to wait for before the engine may store; NULL: it may at once */
     bool idle;         /* measures what the engine spends while it is idle */
     bool invalid;      /* also hands in blocks and slots that do not exist */
@@ -95,7 +97,7 @@ static void set_option(struct fake *fake, const char *name, const char *value)
         fake->model.lonely = true;
     } else if (strcmp(name, "--may-wait") == 0) {
         fake->again = true;
-        fake->may_wait = value[0] == '\0' || (uint32_t)atoi(value) == fake->model.node;
+        fake->may_wait = value;
     } else if (strcmp(name, "--no-check") == 0) {
         fake->no_check = true;
     } else if (strcmp(name, "--lease") == 0) {
@@ -302,6 +304,8 @@ static uint32_t run_epoch(struct fake *fake, int epoch, uint32_t count)
 /* Fills the slots for an epoch: slot i has block i of the model. Returns the number of blocks. */
 static uint32_t dirty(struct fake *fake, int epoch, struct mpiio_flush_block *blocks)
 {
+    const char *node = fake->may_wait;
+    bool may_wait = node != NULL && (node[0] == '\0' || (uint32_t)atoi(node) == fake->model.node);
     uint32_t count = 0;
 
     for (int i = 0; i < fake->model.blocks; i++)
@@ -311,8 +315,8 @@ static uint32_t dirty(struct fake *fake, int epoch, struct mpiio_flush_block *bl
         struct mpiio_slot slot = mpiio_slots_get(&fake->slots, i);
 
         if (mpiio_slot_touched(&slot, 0, (size_t)MPIIO_BLOCK_SIZE))
-            blocks[count++] = (struct mpiio_flush_block){model_block(&fake->model, i), (uint32_t)i,
-                                                         fake->may_wait};
+            blocks[count++] =
+                (struct mpiio_flush_block){model_block(&fake->model, i), (uint32_t)i, may_wait};
     }
     /* Shuffles the list, because its order is not specified. */
     for (uint32_t i = 0; i + 1 < count; i += 2) {
