@@ -183,14 +183,14 @@ END
         mount_hosts s.json -o ro,pool=64M
         settle at/*/rank0
         passed=$(pool_sum passed)
-        python read_both $nodes
+        read_slices f/whole.dat $nodes 6
         read=$(stores_read)
         echo "$nodes nodes, $count members: $read bytes of $size were read"
         [ "$(pool_sum storage_bytes)" -eq $size ]
         [ "$(pool_sum passed)" -eq "$passed" ]
         [ "$read" -ge $size ]
         [ "$read" -le $((size + 4 * 1048576)) ]
-        python read_both $nodes
+        read_slices f/whole.dat $nodes 6
         [ "$(stores_read)" -eq "$read" ]
         umount_hosts
     done

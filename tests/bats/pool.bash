@@ -42,3 +42,10 @@ settle() {
         done
     done
 }
+
+# read_slices FILE NODES RANKS: node i reads the slices i, i + NODES, ... of the file, which is dealt
+# by 8 bytes to RANKS ranks. All nodes read at once, past the page cache. Prints the bytes whose home
+# is another node.
+read_slices() {
+    topic=$top/tests/programs/pool.py python read_slices "$@"
+}

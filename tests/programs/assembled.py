@@ -150,23 +150,6 @@ def pool_shows_what_is_closed():
             assert (numpy.fromfile(f"mnt/rank{rank}", "<u8") == words[rank::2]).all(), round
 
 
-def read_both():
-    """All nodes read all of the 6 slices, past the page cache. Argument: the number of nodes."""
-    import numpy
-    words = numpy.fromfile("f/whole.dat", "<u8")
-    nodes = int(sys.argv[1])
-    def read(node):
-        buffer = mmap.mmap(-1, 1 << 20)
-        for rank in range(node, 6, nodes):
-            fd = os.open(f"at/{node}/rank{rank}", os.O_RDONLY | os.O_DIRECT)
-            data = b""
-            while (got := os.readv(fd, [buffer])) > 0:
-                data += buffer[:got]
-            os.close(fd)
-            assert data == words[rank::6].tobytes(), (node, rank)
-    at_once(read, range(nodes))
-
-
 def pool_shows_what_is_written():
     buffer = mmap.mmap(-1, 4096)
     at = os.open(sys.argv[1] + "/rank1", os.O_RDWR | os.O_DIRECT)
