@@ -295,18 +295,14 @@ int mpiio_channel_receive(struct mpiio_channel *channel, struct mpiio_message *m
 int mpiio_channel_pack(const void *bytes, size_t size)
 {
     int fd = memfd_create("mpiio-text", MFD_CLOEXEC);
-    int error = fd < 0 ? -errno : 0;
+    ssize_t put = fd < 0 ? -1 : write(fd, bytes, size);
+    int error = put < 0 ? -errno : -ENOSPC;
 
-    for (size_t at = 0; at < size && error == 0;) {
-        ssize_t put = write(fd, (const char *)bytes + at, size - at);
-
-        if (put <= 0 && (put == 0 || errno != EINTR))
-            error = put == 0 ? -ENOSPC : -errno;
-        at += put > 0 ? (size_t)put : 0;
-    }
-    if (error != 0 && fd >= 0)
+    if (put == (ssize_t)size) /* signals do not cut a write to memory short */
+        return fd;
+    if (fd >= 0)
         close(fd);
-    return error != 0 ? error : fd;
+    return error;
 }
 
 char *mpiio_channel_unpack(int fd, size_t *size)
