@@ -31,11 +31,6 @@ static void serve(struct mpiio_peers *peers, struct mpiio_peer *peer)
     }
 }
 
-static int time_to_wait(const struct mpiio_peers *peers)
-{
-    return (int)vs_max(mpiio_turn_next(peers) - mpiio_clock(), 0);
-}
-
 static void handle(struct mpiio_peers *peers, const struct epoll_event *events, int count)
 {
     eventfd_t ignored;
@@ -103,7 +98,8 @@ static void *run_peers(void *data)
 
     mpiio_turn_begin(peers);
     while (mpiio_turn(peers)) {
-        count = epoll_wait(peers->poll, events, EVENTS, time_to_wait(peers));
+        count = epoll_wait(peers->poll, events, EVENTS,
+                           (int)vs_max(mpiio_turn_next(peers) - mpiio_clock(), 0));
         mpiio_turn_look(peers);
         handle(peers, events, count < 0 ? 0 : count);
     }

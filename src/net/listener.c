@@ -305,12 +305,6 @@ static bool hear_stranger(struct mpiio_listener *listener, struct mpiio_session 
 
 /* The threads. */
 
-/* Marks a session as busy if it is served. Returns false for a stranger. */
-static bool set_busy(struct mpiio_listener *listener, struct mpiio_session *session)
-{
-    return MPIIO_LOCKED(&listener->lock, session->busy = session->known);
-}
-
 /* Re-arms a connection, so that its next event wakes a thread. Because of the lock, the thread
    that wakes up sees this thread's changes to the session. */
 static bool watch_again(struct mpiio_listener *listener, struct mpiio_session *session)
@@ -334,7 +328,7 @@ static void hear(struct worker *worker, struct mpiio_session *session)
     struct mpiio_listener *listener = worker->listener;
     const struct mpiio_listener_calls *calls = &listener->calls;
 
-    if (!set_busy(listener, session)) {
+    if (!MPIIO_LOCKED(&listener->lock, session->busy = session->known)) {
         if (!hear_stranger(listener, session))
             return; /* passed on or freed */
     } else if (!calls->serve(calls->pool, worker->desk, session->fd)) {
