@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
+#include "viewspec/base/integer.h"
 
 /* The number of joins that may arrive at once. The kernel may have a lower limit. */
 #define BACKLOG 4096
@@ -221,10 +222,7 @@ int mpiio_address_wait(int fd, short events, int64_t timeout)
     int ready;
 
     do {
-        int64_t left = end - mpiio_clock();
-
-        left = left < 0 ? 0 : left;
-        ready = poll(&poller, 1, left < INT_MAX ? (int)left : INT_MAX);
+        ready = poll(&poller, 1, (int)vs_min(vs_max(end - mpiio_clock(), 0), INT_MAX));
     } while (ready < 0 && errno == EINTR);
     return ready > 0 ? 0 : ready == 0 ? -ETIMEDOUT : -errno;
 }

@@ -8,6 +8,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/thread.h"
+#include "viewspec/base/integer.h"
 
 /* The maximum time for one connection attempt, in ms. */
 #define CONNECT 3000
@@ -29,11 +30,7 @@ int mpiio_connections_init(struct mpiio_connections *connections, const struct m
 static void drop_line(struct mpiio_connections *connections, struct mpiio_connections_node *other,
                       struct mpiio_connection *connection)
 {
-    struct mpiio_connection **at = &other->connections;
-
-    while (*at != connection)
-        at = &(*at)->next;
-    *at = connection->next;
+    LIST_REMOVE(connection, others);
     other->count--;
     connections->count--;
     close(connection->fd);
@@ -45,8 +42,9 @@ void mpiio_connections_destroy(struct mpiio_connections *connections)
     if (connections->others == NULL)
         return;
     for (int i = 0; i < connections->nodes; i++)
-        while (connections->others[i].connections != NULL)
-            drop_line(connections, &connections->others[i], connections->others[i].connections);
+        while (!LIST_EMPTY(&connections->others[i].connections))
+            drop_line(connections, &connections->others[i],
+                      LIST_FIRST(&connections->others[i].connections));
     free(connections->others);
     pthread_cond_destroy(&connections->changed);
     pthread_mutex_destroy(&connections->lock);
@@ -54,11 +52,12 @@ void mpiio_connections_destroy(struct mpiio_connections *connections)
 
 void mpiio_connections_end(struct mpiio_connections *connections)
 {
+    struct mpiio_connection *connection;
+
     pthread_mutex_lock(&connections->lock);
     connections->over = true;
     for (int i = 0; i < connections->nodes; i++)
-        for (struct mpiio_connection *connection = connections->others[i].connections;
-             connection != NULL; connection = connection->next)
+        LIST_FOREACH (connection, &connections->others[i].connections, others)
             shutdown(connection->fd, SHUT_RDWR);
     pthread_cond_broadcast(&connections->changed);
     pthread_mutex_unlock(&connections->lock);
@@ -77,14 +76,13 @@ static bool make_room(struct mpiio_connections *connections)
 {
     unsigned most = connections->net->options.most;
     struct mpiio_connections_node *owner = NULL;
-    struct mpiio_connection *oldest = NULL;
+    struct mpiio_connection *connection, *oldest = NULL;
 
     assert(mpiio_is_held(&connections->lock));
     if (most == 0 || connections->count < most)
         return true;
     for (int i = 0; i < connections->nodes; i++)
-        for (struct mpiio_connection *connection = connections->others[i].connections;
-             connection != NULL; connection = connection->next)
+        LIST_FOREACH (connection, &connections->others[i].connections, others)
             if (!connection->used && (oldest == NULL || connection->since < oldest->since)) {
                 oldest = connection;
                 owner = &connections->others[i];
@@ -96,11 +94,10 @@ static bool make_room(struct mpiio_connections *connections)
 
 static int dial(const struct mpiio_connections *connections, int number, int64_t end)
 {
-    int64_t latest = mpiio_clock() + CONNECT;
     struct mpiio_welcome welcome;
 
     return mpiio_net_connect(connections->net, number, connections->purpose, "",
-                             end < latest ? end : latest, &welcome);
+                             vs_min(end, mpiio_clock() + CONNECT), &welcome);
 }
 
 /* Makes a connection. With the lock held, which is released while connecting. */
@@ -125,8 +122,7 @@ static struct mpiio_connection *connect_to(struct mpiio_connections *connections
     other->connecting = false;
     pthread_cond_broadcast(&connections->changed);
     if (connection != NULL && connection->fd >= 0 && !connections->over) {
-        connection->next = other->connections;
-        other->connections = connection;
+        LIST_INSERT_HEAD(&other->connections, connection, others);
         return connection;
     }
     other->count--;
@@ -151,12 +147,11 @@ static bool has_ended(const struct mpiio_connection *connection)
 static struct mpiio_connection *find_unused(struct mpiio_connections *connections,
                                             struct mpiio_connections_node *other)
 {
-    struct mpiio_connection *next;
+    struct mpiio_connection *connection, *next;
 
     assert(mpiio_is_held(&connections->lock));
-    for (struct mpiio_connection *connection = other->connections; connection != NULL;
-         connection = next) {
-        next = connection->next;
+    for (connection = LIST_FIRST(&other->connections); connection != NULL; connection = next) {
+        next = LIST_NEXT(connection, others);
         if (connection->used)
             continue;
         connection->used = !has_ended(connection);

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include "net.h"
 
@@ -17,13 +18,13 @@ struct mpiio_connection {
     int fd;        /* non-blocking; owned */
     bool answered; /* requests have been answered; guarded by the connections' lock */
     int64_t since; /* mpiio_clock, ms: idle since then; guarded by the connections' lock */
-    struct mpiio_connection *next; /* to the same node; guarded by the connections' lock */
-    bool used;                     /* in use by a thread; guarded by the connections' lock */
+    LIST_ENTRY(mpiio_connection) others; /* to the same node; guarded by the connections' lock */
+    bool used;                           /* in use by a thread; guarded by the connections' lock */
 };
 
 /* The connections to one other node. All members are guarded by the connections' lock. */
 struct mpiio_connections_node {
-    struct mpiio_connection *connections;
+    LIST_HEAD(, mpiio_connection) connections;
     unsigned count;  /* number of connections, including one that is being made */
     bool connecting; /* a thread is making one */
     int64_t rests;   /* mpiio_clock, ms: no requests before then, because one has failed */

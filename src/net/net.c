@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
+#include "viewspec/base/integer.h"
 
 /* ms, maximum: for one connection attempt, and for the handshake that follows. */
 #define DIAL_TIME  1000
@@ -95,16 +96,15 @@ static bool is_answer(int error)
 static int try_address(const struct mpiio_net *net, const char **at, const struct mpiio_join *join,
                        int64_t end, struct mpiio_welcome *welcome)
 {
-    int64_t left = end - mpiio_clock();
-    int64_t until = left < SHAKE_TIME ? end : mpiio_clock() + SHAKE_TIME;
+    int64_t now = mpiio_clock();
     int error;
-    int fd = mpiio_address_dial(&net->options.local, at,
-                                (int)(left / 2 < DIAL_TIME ? left / 2 + 1 : DIAL_TIME));
+    int fd =
+        mpiio_address_dial(&net->options.local, at, (int)vs_min((end - now) / 2 + 1, DIAL_TIME));
 
     if (fd < 0)
         return fd;
     mpiio_talk_prepare(fd);
-    error = mpiio_handshake_join(fd, net->token, join, until, welcome);
+    error = mpiio_handshake_join(fd, net->token, join, vs_min(end, now + SHAKE_TIME), welcome);
     if (error == 0)
         return fd;
     close(fd);

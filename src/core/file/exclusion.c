@@ -230,8 +230,7 @@ static struct mpiio_shared_lock *find_shared(struct mpiio_exclusion *accesses,
     struct mpiio_shared_lock *shared_lock;
 
     pthread_mutex_lock(&accesses->lock);
-    LIST_FOREACH(shared_lock, &accesses->shared_locks, entry)
-    {
+    LIST_FOREACH (shared_lock, &accesses->shared_locks, entry) {
         if (shared_lock->shares < SHARES_MAX && (shared_lock->exclusive || !access->writes) &&
             extend_shared(shared_lock, access)) {
             shared_lock->users++;
