@@ -206,28 +206,6 @@ int mpiio_channel_send(struct mpiio_channel *channel, const struct mpiio_message
     return 0;
 }
 
-/* Stores the first descriptors that came with a message. Closes all others. */
-static void take_descriptors(struct msghdr *header, int descriptors[DESCRIPTORS])
-{
-    size_t taken = 0;
-
-    for (struct cmsghdr *part = CMSG_FIRSTHDR(header); part; part = CMSG_NXTHDR(header, part)) {
-        size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-
-        if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
-            continue;
-        for (size_t i = 0; i < count; i++) {
-            int descriptor;
-
-            memcpy(&descriptor, CMSG_DATA(part) + i * sizeof(int), sizeof(descriptor));
-            if (taken < DESCRIPTORS)
-                descriptors[taken++] = descriptor;
-            else
-                close(descriptor);
-        }
-    }
-}
-
 static void close_all(const int descriptors[DESCRIPTORS])
 {
     for (size_t i = 0; i < DESCRIPTORS; i++)
@@ -256,7 +234,10 @@ static int receive(struct mpiio_channel *channel, struct mpiio_wire *wire,
     } while (length < 0 && errno == EINTR);
     if (length < 0)
         return errno == ECONNRESET ? -EPIPE : -errno;
-    take_descriptors(&header, descriptors);
+    /* The kernel creates no more descriptors than control has room for. */
+    for (struct cmsghdr *item = CMSG_FIRSTHDR(&header); item; item = CMSG_NXTHDR(&header, item))
+        if (item->cmsg_level == SOL_SOCKET && item->cmsg_type == SCM_RIGHTS)
+            memcpy(descriptors, CMSG_DATA(item), item->cmsg_len - CMSG_LEN(0));
     if (length == 0) {
         close_all(descriptors);
         return -EPIPE;
