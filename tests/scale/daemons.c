@@ -308,15 +308,6 @@ void daemons_begin(void)
     run.daemon = calloc((size_t)run.nodes, sizeof(*run.daemon));
     if (run.daemon == NULL)
         abort();
-    memset(run.epoch, 0, sizeof(run.epoch));
-    run.left = 0;
-    run.happened = run.failed = false;
-    run.alone = 0;
-    run.no_lease = 0;
-    run.stored = 0;
-    run.last = 0;
-    run.lasts = false;
-    run.hit = 0;
     world_create(run.nodes, run.fanout, options);
     engines_create();
     world.on_left = on_left;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "engines.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -242,11 +243,6 @@ void engines_flush(int node, double time, const struct engine_means *means,
 
 /* Messages. */
 
-static double later(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 static unsigned int parts_of(size_t length)
 {
     return (unsigned int)((length + PART - 1) / PART);
@@ -323,7 +319,7 @@ static void arrive(int node, const uint8_t *bytes)
         return;
     count(node, message->length);
     engine->busy =
-        later(engine->busy, world.now) + parts_of(message->length) * world.costs.processor;
+        fmax(engine->busy, world.now) + parts_of(message->length) * world.costs.processor;
     if (!take(self, message))
         keep(self, message);
     else if (self->waits && self->receipt_count != 0)
@@ -362,9 +358,9 @@ void engine_messages_send(struct engine_messages *self, const void *bytes, size_
         abort();
     *message = (struct message){self->node, length};
     memcpy(message->bytes, bytes, length);
-    engine->busy = later(engine->busy, world.now) + parts_of(length) * world.costs.processor;
-    engine->out = later(engine->out, engine->busy) + wire;
-    other->in = later(other->in + wire, engine->out + world.costs.latency);
+    engine->busy = fmax(engine->busy, world.now) + parts_of(length) * world.costs.processor;
+    engine->out = fmax(engine->out, engine->busy) + wire;
+    other->in = fmax(other->in + wire, engine->out + world.costs.latency);
     count(self->node, length);
     if (engine->severed_from == to)
         free(message);

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <malloc.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,17 +109,17 @@ static bool simulate(int nodes, int fanout, enum fault fault, unsigned int seed)
     double work = 2e6;
     int blocks;
 
-    run.nodes = nodes;
-    run.fanout = fanout;
-    run.timeout = TIMEOUT;
-    run.fault = fault;
-    run.seed = seed + (unsigned int)fault * 7919;
+    run = (struct run){.nodes = nodes,
+                       .fanout = fanout,
+                       .timeout = TIMEOUT,
+                       .fault = fault,
+                       .seed = seed + (unsigned int)fault * 7919,
+                       .faults = fault == NONE ? 0 : 1,
+                       .homes = true,
+                       .checks = true};
     run.engine = 50 << daemons_random(8);
-    run.homes = run.checks = true;
     run.collective = daemons_random(2) == 0;
     blocks = 8 << daemons_random(3);
-    run.time = 0;
-    run.faults = fault == NONE ? 0 : 1;
     if (fault >= SILENT)
         run.faults += (int)daemons_random(3);
     /* Each node sends about 40 messages in an epoch, and more if there are more nodes. */
@@ -171,14 +172,11 @@ static bool simulate_mixed(unsigned int seed)
 {
     const int blocks = 4;
 
-    run.seed = seed * 2654435761U;
-    run.fault = MIXED;
+    run = (struct run){.seed = seed * 2654435761U, .fault = MIXED, .checks = true};
     faults_draw();
     run.engine = 50 << daemons_random(8);
     run.homes = daemons_random(MIXED_HOMES) == 0;
-    run.checks = true;
     run.collective = daemons_random(2) == 0;
-    run.at = 0;
     run.time = draw_time();
     begin_run(blocks, blocks);
     for (int i = 0; i < MIXED_EPOCHS; i++)
@@ -214,11 +212,6 @@ static void reset_traffic(void)
         world.node[i].work = world.node[i].beats = world.node[i].engine = (struct world_traffic){0};
 }
 
-static double most(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 static void sum_up_engines(struct costs *costs, int epochs)
 {
     for (int i = 0; i < run.nodes; i++) {
@@ -227,9 +220,9 @@ static void sum_up_engines(struct costs *costs, int epochs)
 
         costs->engine_mean_messages += messages / run.nodes;
         costs->engine_mean_bytes += bytes / run.nodes;
-        costs->engine_messages = most(costs->engine_messages, messages);
-        costs->engine_bytes = most(costs->engine_bytes, bytes);
-        costs->engine_memory = most(costs->engine_memory, (double)engines_memory(i));
+        costs->engine_messages = fmax(costs->engine_messages, messages);
+        costs->engine_bytes = fmax(costs->engine_bytes, bytes);
+        costs->engine_memory = fmax(costs->engine_memory, (double)engines_memory(i));
     }
 }
 
@@ -246,9 +239,9 @@ static void sum_up(struct costs *costs, int epochs)
 
         costs->mean_messages += messages / run.nodes;
         costs->mean_bytes += bytes / run.nodes;
-        costs->most_messages = most(costs->most_messages, messages);
-        costs->most_bytes = most(costs->most_bytes, bytes);
-        costs->most_memory = most(costs->most_memory, memory);
+        costs->most_messages = fmax(costs->most_messages, messages);
+        costs->most_bytes = fmax(costs->most_bytes, bytes);
+        costs->most_memory = fmax(costs->most_memory, memory);
     }
     sum_up_engines(costs, epochs);
 }
@@ -305,21 +298,20 @@ static void measure_death(struct costs *costs)
         daemons_wrong(node, "others wait for it for ever");
     costs->death_time = world.now - begun;
     for (int i = 0; i < run.nodes; i++)
-        costs->death_messages = most(costs->death_messages, (double)world.node[i].work.messages);
+        costs->death_messages = fmax(costs->death_messages, (double)world.node[i].work.messages);
 }
 
 /*
  * Measures epochs that the last node requests one by one. Engines take no time in them. With homes,
  * they store what each node has written to some blocks, which takes no time either.
  */
-static bool measure(struct costs *costs, int epochs)
+static bool measure(struct costs *costs, int nodes, int fanout, bool homes, int epochs)
 {
-    run.timeout = TIMEOUT;
-    run.fault = NONE;
-    run.faults = 0;
-    run.engine = 0;
-    run.checks = false;
-    run.collective = true; /* adjacent blocks have the same home */
+    run = (struct run){.nodes = nodes,
+                       .fanout = fanout,
+                       .timeout = TIMEOUT,
+                       .homes = homes,
+                       .collective = true}; /* adjacent blocks have the same home */
     *costs = (struct costs){0};
     begin_run(WRITERS_BLOCKS * (run.nodes < WRITERS_SERVERS ? run.nodes : WRITERS_SERVERS), 0);
     while (!daemons_are_together() && world_step(60e6))
@@ -340,12 +332,8 @@ static bool measure(struct costs *costs, int epochs)
 static bool print_homes(int nodes, int fanout, int epochs, bool json)
 {
     struct costs costs;
-    bool good;
+    bool good = measure(&costs, nodes, fanout, true, epochs);
 
-    run.nodes = nodes;
-    run.fanout = fanout;
-    run.homes = true;
-    good = measure(&costs, epochs);
     if (!json)
         printf(
             "# an epoch, %d blocks dirty on each node: messages and bytes, sent and received, of "
@@ -366,15 +354,11 @@ static bool print_homes(int nodes, int fanout, int epochs, bool json)
 static bool print_costs(int nodes, int fanout, int epochs, bool json)
 {
     struct costs costs;
-    bool good;
+    bool good = measure(&costs, nodes, fanout, false, epochs);
     int depth = 0;
 
-    run.nodes = nodes;
-    run.fanout = fanout;
     for (int node = nodes - 1; node > 0; node = mpiio_tree_above(node, fanout))
         depth++;
-    run.homes = false;
-    good = measure(&costs, epochs);
     printf(json ? "{\"nodes\": %d, \"fanout\": %d, \"depth\": %d, \"node0_messages\": %.1f, "
                   "\"node0_bytes\": %.0f, \"most_messages\": %.1f, \"most_bytes\": %.0f, "
                   "\"mean_messages\": %.2f, \"mean_bytes\": %.0f, \"idle_messages\": %.1f, "
