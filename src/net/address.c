@@ -144,44 +144,30 @@ static int print_addresses(bool both, int port, char **addresses)
     return 0;
 }
 
-static int listen_at(const struct mpiio_local_address *local, const struct mpiio_ports *ports,
-                     int *fd, char **addresses)
-{
-    struct sockaddr_storage bound = {.ss_family = AF_UNSPEC};
-    char text[ADDRESS_TEXT];
-
-    memcpy(&bound, local->address, local->size);
-    *fd = try_listen(&bound, ports);
-    if (*fd < 0)
-        return *fd;
-    print_address((const struct sockaddr *)&bound, ntohs(*port_of(&bound)), text);
-    *addresses = strdup(text);
-    return *addresses != NULL ? 0 : -ENOMEM;
-}
-
-static int listen_at_all(const struct mpiio_ports *ports, int *fd, char **addresses)
-{
-    struct sockaddr_storage any = {.ss_family = AF_INET6};
-
-    *fd = try_listen(&any, ports);
-    if (*fd < 0 && *fd != -EADDRINUSE) { /* a kernel without IPv6 */
-        any = (struct sockaddr_storage){.ss_family = AF_INET};
-        *fd = try_listen(&any, ports);
-    }
-    if (*fd < 0)
-        return *fd;
-    return print_addresses(any.ss_family == AF_INET6, ntohs(*port_of(&any)), addresses);
-}
-
 int mpiio_address_listen(const struct mpiio_local_address *local, const struct mpiio_ports *ports,
                          int *fd, char **addresses)
 {
+    struct sockaddr_storage bound = {.ss_family = AF_INET6};
+    char text[ADDRESS_TEXT];
     int error;
 
     *addresses = NULL;
-    error = local->size != 0 ? listen_at(local, ports, fd, addresses)
-                             : listen_at_all(ports, fd, addresses);
-    if (error != 0 && *fd >= 0) {
+    memcpy(&bound, local->address, local->size);
+    *fd = try_listen(&bound, ports);
+    if (local->size == 0 && *fd < 0 && *fd != -EADDRINUSE) { /* a kernel without IPv6 */
+        bound = (struct sockaddr_storage){.ss_family = AF_INET};
+        *fd = try_listen(&bound, ports);
+    }
+    if (*fd < 0)
+        return *fd;
+    if (local->size == 0) {
+        error = print_addresses(bound.ss_family == AF_INET6, ntohs(*port_of(&bound)), addresses);
+    } else {
+        print_address((const struct sockaddr *)&bound, ntohs(*port_of(&bound)), text);
+        *addresses = strdup(text);
+        error = *addresses != NULL ? 0 : -ENOMEM;
+    }
+    if (error != 0) {
         close(*fd);
         *fd = -1;
     }
