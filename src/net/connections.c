@@ -13,11 +13,9 @@
 /* The maximum time for one connection attempt, in ms. */
 #define CONNECT 3000
 
-int mpiio_connections_init(struct mpiio_connections *connections, const struct mpiio_net *net,
-                           enum mpiio_purpose purpose)
+int mpiio_connections_init(struct mpiio_connections *connections, const struct mpiio_net *net)
 {
-    *connections =
-        (struct mpiio_connections){.net = net, .nodes = net->options.nodes, .purpose = purpose};
+    *connections = (struct mpiio_connections){.net = net, .nodes = net->options.nodes};
     connections->others = calloc((size_t)connections->nodes, sizeof(*connections->others));
     if (connections->others == NULL)
         return -ENOMEM;
@@ -96,7 +94,7 @@ static int dial(const struct mpiio_connections *connections, int number, int64_t
 {
     struct mpiio_welcome welcome;
 
-    return mpiio_net_connect(connections->net, number, connections->purpose, "",
+    return mpiio_net_connect(connections->net, number, MPIIO_PURPOSE_POOL, "",
                              vs_min(end, mpiio_clock() + CONNECT), &welcome);
 }
 

@@ -31,14 +31,13 @@ struct mpiio_connections_node {
 };
 
 /*
- * The connections to all other nodes. A connection is made when it is needed, and kept. If net's
- * options allow no more connections, the least recently used idle connection is closed. If all are
- * in use, mpiio_connections_get fails.
+ * The connections to all other nodes, for MPIIO_PURPOSE_POOL. A connection is made when it is
+ * needed, and kept. If net's options allow no more connections, the least recently used idle
+ * connection is closed. If all are in use, mpiio_connections_get fails.
  */
 struct mpiio_connections {
     const struct mpiio_net *net; /* borrowed; mpiio_connections_destroy does not use it */
     int nodes;
-    enum mpiio_purpose purpose;
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -48,8 +47,7 @@ struct mpiio_connections {
 };
 
 /* Initializes without a connection. Returns 0 or -ENOMEM. */
-int mpiio_connections_init(struct mpiio_connections *connections, const struct mpiio_net *net,
-                           enum mpiio_purpose purpose);
+int mpiio_connections_init(struct mpiio_connections *connections, const struct mpiio_net *net);
 
 /* Closes all connections. None may be in use. */
 void mpiio_connections_destroy(struct mpiio_connections *connections);

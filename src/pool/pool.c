@@ -106,7 +106,7 @@ int mpiio_pool_meet(struct mpiio_pool *pool, const struct mpiio_homes *homes)
     mpiio_pool_memory_set_size(&pool->memory, choose_block(&pool->homes));
     return pool->options.net == NULL
                ? 0
-               : mpiio_connections_init(&pool->connections, pool->options.net, MPIIO_PURPOSE_POOL);
+               : mpiio_connections_init(&pool->connections, pool->options.net);
 }
 
 void mpiio_pool_answer(struct mpiio_pool *pool, struct mpiio_listener_calls *calls)

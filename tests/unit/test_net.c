@@ -281,8 +281,7 @@ static void start_group(unsigned most, unsigned most_served)
         meet_others(group.net[i], net_token, addresses);
         assert_int_equal(mpiio_net_start(group.net[i], &calls), 0);
     }
-    assert_int_equal(mpiio_connections_init(&group.connections, group.net[0], MPIIO_PURPOSE_POOL),
-                     0);
+    assert_int_equal(mpiio_connections_init(&group.connections, group.net[0]), 0);
 }
 
 static void end_group(void)
