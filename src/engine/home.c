@@ -366,12 +366,6 @@ static size_t count_until_given_up(const struct group *group, const struct mpiio
     return count;
 }
 
-static void give_up(struct group *group, size_t block, int error)
-{
-    set_error(group, block, block, error);
-    group->given_up[block] = true;
-}
-
 /*
  * Stores the first count ranges of the home, in ascending order. A failure does not affect other
  * blocks, but the rest of its block is given up. On a full disk, each run would otherwise fail one
@@ -400,23 +394,17 @@ static void store_ranges(struct engine_home *home, struct group *group, size_t c
             range->length -= at - range->start;
             range->start = at;
         }
-        if (range < end && stuck)
-            give_up(group, (size_t)range->start / BLOCK_SIZE,
-                    transfer.error != 0 ? transfer.error : -EIO);
+        if (range < end && stuck) {
+            size_t block = (size_t)range->start / BLOCK_SIZE;
+
+            set_error(group, block, block, transfer.error != 0 ? transfer.error : -EIO);
+            group->given_up[block] = true;
+        }
     }
 }
 
-/* Keeps a long run for the collective write. Returns false if memory is exhausted. */
-static bool keep_long_run(struct engine_home *home, struct group *group, struct mpiio_range range)
-{
-    if (!VS_LIST_ROOM(home->long_runs, home->long_count, home->long_room))
-        return false;
-    home->long_runs[home->long_count++] = (struct long_run){group, range};
-    return true;
-}
-
-/* Stores the short runs of a group and keeps the long ones. Without collective writes it stores
-   all runs. */
+/* Stores the short runs of a group and keeps the long ones for the collective write. Without
+   collective writes, or memory, it stores all runs. */
 static void store_group(struct engine_home *home, struct group *group, struct engine_file *file,
                         struct mpiio_epoch_counters *counters)
 {
@@ -429,8 +417,10 @@ static void store_group(struct engine_home *home, struct group *group, struct en
 
         counters->merged_runs++;
         if (collective && run.end - run.start >= ENGINE_LONG_RUN &&
-            keep_long_run(home, group, range))
+            VS_LIST_ROOM(home->long_runs, home->long_count, home->long_room)) {
+            home->long_runs[home->long_count++] = (struct long_run){group, range};
             continue;
+        }
         home->ranges[count++] = range;
         if (count == RANGES) {
             store_ranges(home, group, count, file, counters);
