@@ -133,13 +133,6 @@ static void daemon_ended(int number)
         give_up();
 }
 
-static void begin_epoch(void)
-{
-    atomic_store(&in_epoch, true);
-    if (atomic_load(&daemon_gone))
-        give_up();
-}
-
 /* Collective. */
 static void run_epoch(struct engine *engine, const struct mpiio_message_flush *message)
 {
@@ -151,7 +144,9 @@ static void run_epoch(struct engine *engine, const struct mpiio_message_flush *m
 
     if (message->count > (uint32_t)engine->slots.count)
         give_up();
-    begin_epoch();
+    atomic_store(&in_epoch, true);
+    if (atomic_load(&daemon_gone))
+        give_up();
     engine_epoch(&means, message, mpiio_slots_blocks(&engine->slots),
                  mpiio_slots_errors(&engine->slots), &answer.result);
     atomic_store(&in_epoch, false);

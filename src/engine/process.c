@@ -183,8 +183,9 @@ static void exit_now(int number)
  * Sends a line to the process manager and waits for its answer, also a line, in PMI version 1. No
  * MPI call that uses the connection is active.
  */
-static bool tell_manager(int connection, const char *line)
+static bool tell_manager(const char *line)
 {
+    int connection = number_of("PMI_FD");
     char answer = '\0';
 
     if (write(connection, line, strlen(line)) != (ssize_t)strlen(line))
@@ -193,17 +194,6 @@ static bool tell_manager(int connection, const char *line)
         if (read(connection, &answer, 1) != 1)
             return false;
     return true;
-}
-
-/*
- * Leaves the job in order. A process that exits without finalize is considered failed, and the
- * manager kills the others. The barrier keeps connections to other processes open until all have
- * arrived. If the manager has exited, it skips the wait.
- */
-static void leave_manager(int connection)
-{
-    if (tell_manager(connection, "cmd=barrier_in\n"))
-        tell_manager(connection, "cmd=finalize\n");
 }
 
 void engine_leave_soon(int status)
@@ -218,9 +208,14 @@ void engine_leave(struct engine_collective *group, int status)
     engine_leave_soon(status);
     engine_collective_join(group);
     fflush(NULL);
-    if (speaks_pmi1())
-        leave_manager(atoi(getenv("PMI_FD")));
-    else
+    /*
+     * A process that exits without finalize is considered failed, and the manager kills the others.
+     * The barrier keeps connections to other processes open until all have arrived. If the manager
+     * has exited, the process does not wait.
+     */
+    if (!speaks_pmi1())
         MPI_Finalize();
+    else if (tell_manager("cmd=barrier_in\n"))
+        tell_manager("cmd=finalize\n");
     _exit(status);
 }
