@@ -24,7 +24,7 @@ void engine_collective_max(struct engine_collective *self, int64_t *values, int 
                              (int)((self->node + reach) % self->nodes));
         engine_messages_wait(self->messages);
         for (int i = 0; i < count; i++)
-            values[i] = others[i] > values[i] ? others[i] : values[i];
+            values[i] = vs_max(values[i], others[i]);
     }
 }
 
@@ -199,7 +199,7 @@ static int compare_from(const void *left, const void *right)
 {
     const struct parcel *a = left, *b = right;
 
-    return a->from < b->from ? -1 : a->from > b->from;
+    return vs_compare(a->from, b->from);
 }
 
 /* Converts received parcels to parts, sorted by sender. */

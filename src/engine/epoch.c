@@ -9,6 +9,7 @@
 
 #include "home.h"
 #include "viewspec/base/arena.h"
+#include "viewspec/base/integer.h"
 
 /* A block that this node contributes. */
 struct own {
@@ -50,9 +51,7 @@ static int compare_owns(const void *left, const void *right)
 {
     const struct own *a = left, *b = right;
 
-    if (a->home != b->home)
-        return a->home < b->home ? -1 : 1;
-    return a->block < b->block ? -1 : a->block > b->block;
+    return a->home != b->home ? vs_compare(a->home, b->home) : vs_compare(a->block, b->block);
 }
 
 /* Builds the list of homes from owns, which are sorted. */

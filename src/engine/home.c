@@ -79,9 +79,7 @@ static int compare_pieces(const void *left, const void *right)
 {
     const struct piece *a = left, *b = right;
 
-    if (a->block != b->block)
-        return a->block < b->block ? -1 : 1;
-    return a->source < b->source ? -1 : a->source > b->source;
+    return a->block != b->block ? vs_compare(a->block, b->block) : vs_compare(a->source, b->source);
 }
 
 /* Returns true if the pieces [first, end), which are all pieces of a block, can wait for another
