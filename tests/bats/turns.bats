@@ -335,9 +335,9 @@ except OSError as error:
     start_nodes 2 -o peer_timeout=2,cache=through
     echo one >m1/ordered/rank1
     # A process that holds the lock of the record, like a node that is frozen in the midst of a call.
-    /usr/bin/python3 "$call" hold_record .f.dat.mpiio-pointers 3>&- &
+    "$top/tests/history/work.py" lock .f.dat.mpiio-pointers 3>&- &
     holder=$!
-    await test -e holds
+    await test -e locked
     # Another call fails in time, and the log says why.
     run ! timeout 60 dd if=/dev/zero of=m0/shared bs=4 count=1
     [[ $output == *"Input/output error"* ]]

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Programs of tests/bats/turns.bats."""
-import fcntl
 import os
 import random
 import re
 import signal
-import struct
 import sys
 import threading
 import time
@@ -25,15 +23,6 @@ def ranks_on_several_nodes_read_one():
     read(0, 4)
     syncer.join()
     assert open("f.dat", "rb").read() == data + b"more"
-
-
-def hold_record():
-    """Holds the lock of a record of shared file pointers until it is killed."""
-    F_OFD_SETLKW = 38
-    with open(sys.argv[1], "r+b") as record:
-        fcntl.fcntl(record, F_OFD_SETLKW, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 1 << 61, 1, 0))
-        open("holds", "w").close()
-        signal.pause()
 
 
 def of_daemons_that_are_killed():
