@@ -85,7 +85,7 @@ src/core: src/core/base src/core/file src/core/members src/core/cache src/core/c
 src/net: src/core/base viewspec/base
 src/cluster: src/core/base src/core/cache/homes.h src/net viewspec/base
 src/pool: src/core/base src/core/cache src/core/file src/net viewspec
-src/pointers: src/core/base src/core/file/freshness.h src/net
+src/pointers: src/core/base src/core/file src/net viewspec/base/integer.h
 src/engine: src/core/base src/core/file src/core/members src/core/cache src/core/store_layers.h src/cluster viewspec viewspec/base viewspec/members
 src/view: src/core src/core/base src/from src/mounts src/view/draw viewspec viewspec/base viewspec/map/cover.h viewspec/members viewspec/types
 src/view/draw: src/view src/core viewspec viewspec/base
