@@ -9,6 +9,7 @@
 #include <ucontext.h>
 
 #include "memory.h"
+#include "viewspec/base/list.h"
 #include "world.h"
 
 /* Longer messages are sent in parts (src/engine/messages.c). */
@@ -34,9 +35,11 @@ struct engine_messages {
     int node;
     struct mpiio_progress_page page;
     struct receipt *receipts; /* requests for messages that have not arrived yet */
-    int receipt_count, receipt_room;
+    int receipt_count;
+    size_t receipt_room;
     struct message **early; /* messages that arrived early, in order of arrival */
-    int early_count, early_room;
+    int early_count;
+    size_t early_room;
     bool waits;
 };
 
@@ -276,26 +279,14 @@ static bool take(struct engine_messages *self, const struct message *message)
     return false;
 }
 
-static void *grow(void *list, int count, int *room, size_t size)
-{
-    if (count < *room)
-        return list;
-    *room = *room * 2 + 8;
-    list = realloc(list, (size_t)*room * size);
-    if (list == NULL)
-        abort();
-    return list;
-}
-
 static void keep(struct engine_messages *self, const struct message *message)
 {
     size_t size = sizeof(*message) + message->length;
     struct message *copy = malloc(size);
 
-    if (copy == NULL)
+    if (copy == NULL || !VS_LIST_ROOM(self->early, self->early_count, self->early_room))
         abort();
     memcpy(copy, message, size);
-    self->early = grow(self->early, self->early_count, &self->early_room, sizeof(*self->early));
     self->early[self->early_count++] = copy;
 }
 
@@ -338,8 +329,8 @@ void engine_messages_receive(struct engine_messages *self, void *bytes, size_t l
     if (length == 0)
         return;
     engines_enter();
-    self->receipts =
-        grow(self->receipts, self->receipt_count, &self->receipt_room, sizeof(*self->receipts));
+    if (!VS_LIST_ROOM(self->receipts, self->receipt_count, self->receipt_room))
+        abort();
     self->receipts[self->receipt_count++] = (struct receipt){from, length, bytes};
     engines_leave();
 }

@@ -25,9 +25,9 @@ static struct {
     char *expected;            /* of the current epoch, where bytes are frozen */
     uint32_t *writer;          /* likewise, for shared bytes: the last node that has them */
     uint64_t *frozen, *marked; /* by byte: frozen for the current epoch, and stored in it */
-    bool *touched;             /* by block: some byte is frozen */
-    bool *used;                /* by block: some byte was frozen or stored */
-    int *outcome;              /* by block, as reported to the first node; 1: not yet */
+    bool touched[MOST];        /* by block: some byte is frozen */
+    bool used[MOST];           /* by block: some byte was frozen or stored */
+    int outcome[MOST];         /* by block, as reported to the first node; 1: not yet */
     int64_t failing;
     uint64_t total;
 } file;
@@ -46,8 +46,6 @@ static void *get(size_t size)
    the time. */
 void shared_file_create(int blocks)
 {
-    size_t count = (size_t)blocks;
-
     if (blocks > MOST)
         abort();
     file.blocks = blocks;
@@ -61,11 +59,9 @@ void shared_file_create(int blocks)
         file.frozen = get(MASK_BYTES);
         file.marked = get(MASK_BYTES);
     }
-    file.touched = calloc(count + 1, sizeof(*file.touched));
-    file.used = calloc(count + 1, sizeof(*file.used));
-    file.outcome = calloc(count + 1, sizeof(*file.outcome));
-    if (file.touched == NULL || file.used == NULL || file.outcome == NULL)
-        abort();
+    memset(file.touched, 0, sizeof(file.touched));
+    memset(file.used, 0, sizeof(file.used));
+    memset(file.outcome, 0, sizeof(file.outcome));
 }
 
 void shared_file_free(void)
@@ -78,9 +74,6 @@ void shared_file_free(void)
         memset(file.frozen + i * BLOCK / 64, 0, MASK_BYTES);
         memset(file.marked + i * BLOCK / 64, 0, MASK_BYTES);
     }
-    free(file.touched);
-    free(file.used);
-    free(file.outcome);
 }
 
 size_t shared_file_own_size(void)
