@@ -55,12 +55,6 @@ TEST(nodes_see_each_others_entries, begin_all, end_all)
     assert_int_equal(take(&nodes[1], 1), 60);
 }
 
-/* Writes bytes at the end of the log, where node reads next. */
-static void damage_end(const struct node *node, const void *bytes, size_t size)
-{
-    assert_int_equal(pwrite(node->record.fd, bytes, size, node->record.at), size);
-}
-
 /* A crash in the midst of a write: any part of three entries may have been stored. */
 TEST(torn_entries_end_the_log, begin_all, end_all)
 {
@@ -81,7 +75,8 @@ TEST(torn_entries_end_the_log, begin_all, end_all)
                          sizeof(bytes));
         /* The first entry is torn; those behind it are whole. */
         bytes[part] ^= 0x5a;
-        damage_end(&nodes[0], bytes, sizeof(bytes));
+        assert_int_equal(pwrite(nodes[0].record.fd, bytes, sizeof(bytes), nodes[0].record.at),
+                         sizeof(bytes));
         nodes[0].record.generation = 0;
         mpiio_record_unlock(&nodes[0].record);
         assert_int_equal(take(&nodes[2], 1), position++);

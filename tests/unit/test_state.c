@@ -118,13 +118,6 @@ static void apply(struct mpiio_state *state, enum mpiio_entry_kind kind, uint32_
     apply_to(state, 1, kind, node, value);
 }
 
-/* A node exits: all its contributions are dropped. */
-static void exit_node(struct model *model, struct mpiio_state *state, uint32_t node)
-{
-    model->exited[node] = true;
-    apply(state, MPIIO_ENTRY_EXIT, node, 0);
-}
-
 static void open_share(struct model *model, struct mpiio_state *state, uint32_t node)
 {
     int64_t rank = rand() % model->ranks;
@@ -141,7 +134,8 @@ static void one_step(struct model *model, struct mpiio_state *state)
 
     switch (rand() % 100) {
     case 0:
-        exit_node(model, state, node);
+        model->exited[node] = true;
+        apply(state, MPIIO_ENTRY_EXIT, node, 0);
         break;
     case 1:
         model->leaving[node] = true;
