@@ -197,19 +197,16 @@ int mpiio_store_open_spec(const struct vs_spec *spec, int flags, struct mpiio_st
 {
     const struct vs_members *members = vs_spec_members(spec);
     struct mpiio_fills fills = {0};
-    unsigned how = 0;
     struct mpiio_file *file;
     int error;
 
     if (members == NULL)
         return mpiio_store_open(vs_spec_file(spec), flags, store);
-    how |= (flags & O_ACCMODE) == O_RDWR ? MPIIO_ASSEMBLE_WRITABLE : 0;
-    how |= (flags & O_CREAT) ? MPIIO_ASSEMBLE_CREATE : 0;
     error = make_fills(spec, &fills, why);
     if (error != 0) {
         free(fills.list);
         return error;
     }
-    error = mpiio_assemble(members, how, fills, &file, why);
+    error = mpiio_assemble(members, flags, fills, &file, why);
     return error != 0 ? error : mpiio_store_of_file(file, store);
 }

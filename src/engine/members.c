@@ -2,6 +2,7 @@
 #include "file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,8 +43,8 @@ int engine_members_open(const struct mpiio_message_hello *hello, struct engine_f
     int error = parse_members(hello->members, &file->members, &why);
 
     if (error == 0)
-        error = mpiio_assemble(vs_spec_members(file->members), MPIIO_ASSEMBLE_WRITABLE,
-                               (struct mpiio_fills){0}, &file->posix, &why);
+        error = mpiio_assemble(vs_spec_members(file->members), O_RDWR, (struct mpiio_fills){0},
+                               &file->posix, &why);
     if (error != 0) {
         snprintf(text, size, "%s", *why.reason != '\0' ? why.reason : strerror(-error));
         return -1;

@@ -30,12 +30,30 @@ static void take_times(struct stat *st, const struct stat *member)
         st->st_atim = member->st_atim;
 }
 
+/*
+ * Restricts the mode in st, which applies to its owner and group, to the rights that member also
+ * grants. A right stays only if member grants it to all users to whom st grants it. Other users
+ * than a member's owner may or may not be in its group, so only rights of both classes count. Other
+ * users than the first member's owner may own another member.
+ */
+static void restrict_mode(struct stat *st, const struct stat *member)
+{
+    mode_t owner = member->st_mode >> 6 & 7, group = member->st_mode >> 3 & 7;
+    mode_t other = member->st_mode & 7, either = group & other;
+    bool same_owner = member->st_uid == st->st_uid, same_group = member->st_gid == st->st_gid;
+    mode_t of_owner = same_owner ? owner : either;
+    mode_t of_group = (same_owner ? 7 : owner) & (same_group ? group : either);
+    mode_t of_other = (same_owner ? 7 : owner) & (same_group ? other : either);
+
+    st->st_mode &= ~(mode_t)0777 | of_owner << 6 | of_group << 3 | of_other;
+}
+
 /* Takes the current owner, group and mode of the first member, and restricts the mode by other
    members. */
 static void take_rights(bool first, struct stat *st, const struct stat *member)
 {
     if (!first) {
-        mpiio_members_restrict(st, member);
+        restrict_mode(st, member);
         return;
     }
     st->st_uid = member->st_uid;
@@ -222,6 +240,20 @@ static int check_access(const struct mpiio_assembled *self, int fd)
     return faccessat(AT_FDCWD, link, rights, AT_EACCESS) != 0 ? -errno : 0;
 }
 
+/* Records the filesystem of a member's descriptor. The least coherent one counts as the file's.
+   Skips fstatfs(2) if the device is the previous member's. */
+static void note_filesystem(struct mpiio_assembled *self, int fd, int64_t member)
+{
+    const struct mpiio_filesystem *found;
+
+    if (self->file.filesystem != NULL && member > 0 &&
+        self->identities[member].device == self->identities[member - 1].device)
+        return;
+    found = mpiio_filesystem_of(fd);
+    if (self->file.filesystem == NULL || found->coherence > self->file.filesystem->coherence)
+        self->file.filesystem = found;
+}
+
 /* Checks a member's file. Returns 1 if it exists, 0 if it is missing and may be, or a negative
    errno. */
 static int look_at_member(struct mpiio_assembled *self, int64_t member, struct stat *st,
@@ -232,7 +264,7 @@ static int look_at_member(struct mpiio_assembled *self, int64_t member, struct s
     int error = fd < 0 ? fd : check_access(self, fd);
 
     if (error == 0)
-        mpiio_assembled_note_filesystem(self, fd, member);
+        note_filesystem(self, fd, member);
     if (fd >= 0)
         close(fd);
     free(path);
@@ -451,10 +483,10 @@ static int init_assembled(struct mpiio_assembled *self, const struct vs_members 
     return error == 0 ? open_lock(self, why) : error;
 }
 
-int mpiio_assemble(const struct vs_members *members, unsigned how, struct mpiio_fills fills,
+int mpiio_assemble(const struct vs_members *members, int flags, struct mpiio_fills fills,
                    struct mpiio_file **file, struct vs_error *why)
 {
-    bool writable = (how & MPIIO_ASSEMBLE_WRITABLE) != 0;
+    bool writable = (flags & O_ACCMODE) == O_RDWR;
     struct mpiio_assembled *self = calloc(1, sizeof(*self));
     int error;
 
@@ -471,7 +503,7 @@ int mpiio_assemble(const struct vs_members *members, unsigned how, struct mpiio_
     self->overlap = vs_members_facts(members)->overlap;
     self->allows_missing = vs_members_facts(members)->missing != VS_MISSING_ERROR;
     self->fills = fills;
-    self->creates = (how & MPIIO_ASSEMBLE_CREATE) != 0;
+    self->creates = (flags & O_CREAT) != 0;
     error = init_assembled(self, members, writable, why);
     if (error != 0) {
         close_all(&self->file);

@@ -30,20 +30,14 @@ struct mpiio_fills {
  * opened.
  */
 
-/* Flags of mpiio_assemble. */
-enum mpiio_assemble {
-    MPIIO_ASSEMBLE_WRITABLE = 1,
-    MPIIO_ASSEMBLE_CREATE = 2, /* create missing members (assembled_private.h) */
-};
-
 /*
  * Assembles the members, which are borrowed. Checks that they exist, fit together, and can be
- * opened according to how (flags of enum mpiio_assemble). Returns 0, or a negative errno with why
- * filled; its text names the first bad member. Returns -EROFS for a writable file if members may
- * overlap or two of them are one file. Takes ownership of fills.list, also on error. The caller
- * owns the new file.
+ * opened with flags of open(2): O_RDONLY or O_RDWR. With O_CREAT, creates those that are missing
+ * (assembled_private.h). Returns 0, or a negative errno with why filled; its text names the first
+ * bad member. Returns -EROFS for a writable file if members may overlap or two of them are one
+ * file. Takes ownership of fills.list, also on error. The caller owns the new file.
  */
-int mpiio_assemble(const struct vs_members *members, unsigned how, struct mpiio_fills fills,
+int mpiio_assemble(const struct vs_members *members, int flags, struct mpiio_fills fills,
                    struct mpiio_file **file, struct vs_error *why);
 
 /* Returns a digest of the lengths of the members, which distinguishes two assemblies of one spec.
@@ -111,12 +105,6 @@ int mpiio_assembled_hold(struct mpiio_file *file, int64_t *grain);
 
 /* The maximum number of members whose rights are examined for a caller. */
 #define MPIIO_MEMBERS_JUDGED 256
-
-/*
- * Restricts the mode in st, which applies to its owner and group, to the rights that member also
- * grants. A right stays only if member grants it to all users to whom st grants it.
- */
-void mpiio_members_restrict(struct stat *st, const struct stat *member);
 
 /*
  * Returns the number of the first member that has bytes, and an access control list that goes

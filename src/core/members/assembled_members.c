@@ -124,22 +124,6 @@ int mpiio_assembled_hold(struct mpiio_file *file, int64_t *grain)
 
 /* Rights. */
 
-/*
- * Other users than a member's owner may or may not be in its group, so only rights of both classes
- * count. Other users than the first member's owner may own another member.
- */
-void mpiio_members_restrict(struct stat *st, const struct stat *member)
-{
-    mode_t owner = member->st_mode >> 6 & 7, group = member->st_mode >> 3 & 7;
-    mode_t other = member->st_mode & 7, either = group & other;
-    bool same_owner = member->st_uid == st->st_uid, same_group = member->st_gid == st->st_gid;
-    mode_t of_owner = same_owner ? owner : either;
-    mode_t of_group = (same_owner ? 7 : owner) & (same_group ? group : either);
-    mode_t of_other = (same_owner ? 7 : owner) & (same_group ? other : either);
-
-    st->st_mode &= ~(mode_t)0777 | of_owner << 6 | of_group << 3 | of_other;
-}
-
 /* Returns true if a member has a list beyond its mode. A member that was removed or replaced may
    have any list. */
 static bool has_list(struct mpiio_assembled *self, size_t member)

@@ -116,8 +116,7 @@ void mpiio_assembled_write_runs(struct mpiio_source *source, struct mpiio_transf
 void mpiio_assembled_write_ranges(struct mpiio_file *file, struct mpiio_transfer *transfer);
 void mpiio_assembled_admit(struct mpiio_file *file, struct mpiio_transfer *transfer);
 
-/* Operations on all members in turn. Thread-safe, except the last two functions, which are
-   called before the file is used. */
+/* Operations on all members in turn. Thread-safe. */
 
 /* Marks a member as written, also after a failed write. Call it after the write and before
    acknowledging it. If it were marked earlier, a concurrent sync could clear the mark before the
@@ -132,9 +131,5 @@ int mpiio_assembled_sync(struct mpiio_file *file, bool data_only);
    not open yet, because a later read may open them. */
 int mpiio_assembled_await_writers(struct mpiio_file *file);
 int mpiio_assembled_refresh(struct mpiio_file *file);
-
-/* Called for each member while the file is assembled. Records the filesystem of fd. The least
-   coherent one counts as the file's. */
-void mpiio_assembled_note_filesystem(struct mpiio_assembled *self, int fd, int64_t member);
 
 #endif

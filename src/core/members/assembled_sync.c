@@ -144,16 +144,3 @@ int mpiio_assembled_refresh(struct mpiio_file *file)
 {
     return for_each_file(file, mpiio_file_refresh);
 }
-
-/* Skips fstatfs(2) if the device is the previous member's. */
-void mpiio_assembled_note_filesystem(struct mpiio_assembled *self, int fd, int64_t member)
-{
-    const struct mpiio_filesystem *found;
-
-    if (self->file.filesystem != NULL && member > 0 &&
-        self->identities[member].device == self->identities[member - 1].device)
-        return;
-    found = mpiio_filesystem_of(fd);
-    if (self->file.filesystem == NULL || found->coherence > self->file.filesystem->coherence)
-        self->file.filesystem = found;
-}
