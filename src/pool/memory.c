@@ -18,13 +18,6 @@ void mpiio_pool_memory_init(struct mpiio_pool_memory *memory, const struct mpiio
     pthread_cond_init(&memory->changed, NULL);
 }
 
-void mpiio_pool_memory_set_size(struct mpiio_pool_memory *memory, int64_t size)
-{
-    assert(size > 0 && MPIIO_POOL_BLOCK % size == 0 && memory->count == 0);
-    memory->most *= memory->size / size;
-    memory->size = size;
-}
-
 static void free_block(void *object)
 {
     struct mpiio_pool_block *block = object;
@@ -130,7 +123,6 @@ static struct mpiio_pool_block *add_block(struct mpiio_pool_memory *memory, int6
         memory->unused = block->next;
     }
     assert(memory->count <= memory->most && block->entry.users == 0 && !block->listed);
-    block->number = number;
     block->version = *version;
     block->state = MPIIO_POOL_FILLING;
     block->listed = true;
@@ -159,8 +151,9 @@ static struct mpiio_pool_block *await_block(struct mpiio_pool_memory *memory,
 static struct mpiio_pool_block *fill_block(struct mpiio_pool_memory *memory,
                                            struct mpiio_pool_block *block)
 {
-    bool inside = block->number <= block->version.size / memory->size;
-    int64_t start = inside ? block->number * memory->size : 0;
+    int64_t number = (int64_t)block->entry.key;
+    bool inside = number <= block->version.size / memory->size;
+    int64_t start = inside ? number * memory->size : 0;
     int64_t rest = inside ? block->version.size - start : 0;
     int64_t length = rest < memory->size ? rest : memory->size;
     int64_t got = -EINVAL;

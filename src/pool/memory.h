@@ -41,11 +41,11 @@ struct mpiio_pool_file {
 enum mpiio_pool_state { MPIIO_POOL_FILLING, MPIIO_POOL_READY, MPIIO_POOL_FAILED };
 
 struct mpiio_pool_block {
-    /* guarded by the memory's lock, as all members except the next four */
+    /* its key is the number of the block, which begins at number * size; guarded by the memory's
+       lock, as all members except the next three */
     struct mpiio_lru_entry entry;
     char *bytes;    /* read-only for holders of a reference */
     size_t size;    /* bytes mapped: the size of a whole block */
-    int64_t number; /* the block begins at number * size */
     int64_t length; /* shorter than a whole block at the end of the file */
     struct mpiio_pool_version version;
     enum mpiio_pool_state state;
@@ -55,8 +55,8 @@ struct mpiio_pool_block {
 
 struct mpiio_pool_memory {
     struct mpiio_pool_file file;
-    int64_t size; /* size of a whole block in bytes */
-    int64_t most; /* maximum number of blocks */
+    int64_t size; /* size of a whole block in bytes; set before the first one is requested */
+    int64_t most; /* maximum number of blocks; likewise */
 
     pthread_mutex_t lock;
     pthread_cond_t changed;  /* a block was read, or reading it has failed */
@@ -70,10 +70,6 @@ struct mpiio_pool_memory {
 /* Initializes a memory of up to bytes bytes, with blocks of MPIIO_POOL_BLOCK. */
 void mpiio_pool_memory_init(struct mpiio_pool_memory *memory, const struct mpiio_pool_file *file,
                             int64_t bytes);
-
-/* Sets the block size in bytes, a divisor of MPIIO_POOL_BLOCK. Call before any block is requested.
- */
-void mpiio_pool_memory_set_size(struct mpiio_pool_memory *memory, int64_t size);
 
 /* Frees. No block may be referenced. */
 void mpiio_pool_memory_destroy(struct mpiio_pool_memory *memory);

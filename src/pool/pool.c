@@ -103,7 +103,8 @@ int mpiio_pool_meet(struct mpiio_pool *pool, const struct mpiio_homes *homes)
         if (homes->stretch > STRETCH_MOST)
             pool->homes.stretch = STRETCH_MOST;
     }
-    mpiio_pool_memory_set_size(&pool->memory, choose_block(&pool->homes));
+    pool->memory.size = choose_block(&pool->homes);
+    pool->memory.most *= MPIIO_POOL_BLOCK / pool->memory.size;
     return pool->options.net == NULL
                ? 0
                : mpiio_connections_init(&pool->connections, pool->options.net);
