@@ -221,13 +221,6 @@ static void read_runs(struct fetch *fetch, struct mpiio_batch_part part)
     }
 }
 
-static void gather_runs(const struct mpiio_batch_part *part, const struct block *block,
-                        int64_t runs)
-{
-    mpiio_gather(part->memory, block->base + (part->displacement - block->start),
-                 (size_t)part->length, (size_t)runs, (ptrdiff_t)part->stride);
-}
-
 /* Blocks. */
 
 /*
@@ -312,7 +305,8 @@ static void gather_from_blocks(struct fetch *fetch, struct mpiio_batch_part part
             runs = mpiio_batch_part_runs_inside(&part, block->start, block->size);
         }
         if (runs > 0) {
-            gather_runs(&part, block, runs);
+            mpiio_gather(part.memory, block->base + (part.displacement - block->start),
+                         (size_t)part.length, (size_t)runs, (ptrdiff_t)part.stride);
         } else {
             /* Too long for blocks, or cut off by the end of the file. */
             runs = 1;
