@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -92,7 +93,11 @@ int mpiio_store_set_times(struct mpiio_store *store, const struct timespec times
 
 void mpiio_store_counters(const struct mpiio_store *store, struct mpiio_counters *counters)
 {
-    mpiio_file_counters(store->file, counters);
+    uint64_t values[MPIIO_COUNTERS];
+
+    for (size_t i = 0; i < MPIIO_COUNTERS; i++)
+        values[i] = atomic_load_explicit(&store->file->counters[i], memory_order_relaxed);
+    memcpy(counters, values, sizeof(values));
 }
 
 int64_t mpiio_store_size(struct mpiio_store *store)
@@ -160,11 +165,6 @@ int64_t mpiio_store_read_file(struct mpiio_store *store, void *buffer, size_t le
 
 /* ms between two attempts. */
 #define PAUSE 20
-
-int mpiio_store_fence_open(const char *path)
-{
-    return open(path, O_RDWR | O_CLOEXEC);
-}
 
 static int set_fence(int fd, short kind)
 {

@@ -172,13 +172,12 @@ void engine_fence_take_signal(void)
 void engine_file_fence(struct engine_file *file, const char *path, const struct mpiio_lease *lease,
                        const struct mpiio_channel *daemon)
 {
-    char link[MPIIO_FD_LINK_SIZE];
+    int fd = file->posix != NULL ? file->posix->lock_fd : file->found;
 
     if (*path == '\0')
         return;
-    mpiio_fd_link(file->posix != NULL ? file->posix->lock_fd : file->found, link);
     file->fence = (struct engine_fence){
-        .lease = lease, .daemon = mpiio_channel_fd(daemon), .file = mpiio_store_fence_open(link)};
+        .lease = lease, .daemon = mpiio_channel_fd(daemon), .file = mpiio_fd_reopen(fd, O_RDWR)};
     if (file->posix != NULL)
         mpiio_file_check_changes(file->posix, check_fence, &file->fence);
 }

@@ -246,12 +246,3 @@ void mpiio_file_count(struct mpiio_file *file, const struct mpiio_counters *done
         if (values[i] != 0)
             atomic_fetch_add_explicit(&file->counters[i], values[i], memory_order_relaxed);
 }
-
-void mpiio_file_counters(const struct mpiio_file *file, struct mpiio_counters *counters)
-{
-    uint64_t values[MPIIO_COUNTERS];
-
-    for (size_t i = 0; i < MPIIO_COUNTERS; i++)
-        values[i] = atomic_load_explicit(&file->counters[i], memory_order_relaxed);
-    memcpy(counters, values, sizeof(values));
-}

@@ -201,9 +201,6 @@ int mpiio_file_publish(struct mpiio_file *file);
  */
 void mpiio_file_count(struct mpiio_file *file, const struct mpiio_counters *done);
 
-/* Gets a snapshot of the counters. */
-void mpiio_file_counters(const struct mpiio_file *file, struct mpiio_counters *counters);
-
 /*
  * Sets a callback check(argument). It is called immediately before each system call, or batch of
  * stores through a mapping, that changes the file (store_layers.h). Call before the file is used.
