@@ -69,14 +69,16 @@ bool mpiio_gaps_are_clear(const struct vs_view *view, int64_t offset, size_t len
     return is_clear(buffer + done, (int64_t)length - done);
 }
 
-/* Returns the beginning of the first gap at or after offset (offset itself if it is in a gap),
-   or end if there is none. */
+/* Returns the beginning of the view's first gap at or after offset (offset itself if it is in a
+   gap), or end if there is none. */
 static int64_t next_gap(const struct vs_view *view, int64_t offset, int64_t end)
 {
     int64_t start = vs_view_packed(view, offset);
     struct vs_runs runs;
     struct vs_run run;
 
+    if (vs_view_gaps(view) == NULL)
+        return end;
     vs_runs_start(&runs, vs_view_gaps(view), start, INT64_MAX - start);
     if (!vs_runs_next(&runs, &run) || run.displacement > offset)
         return offset;
@@ -209,12 +211,15 @@ int64_t mpiio_slice_seek_data(struct mpiio_slice *slice, int64_t offset)
     return vs_view_offset(slice->view, found);
 }
 
-/* Returns the next gap, or a hole of the file before it. */
-static int64_t seek_hole_or_gap(struct mpiio_slice *slice, int64_t offset, int64_t size,
-                                int64_t end)
+/* Finds the next gap, or a hole of the file before it. */
+int64_t mpiio_slice_seek_hole(struct mpiio_slice *slice, int64_t offset)
 {
-    int64_t gap = next_gap(slice->view, offset, end), found;
+    int64_t size = 0, end = 0, gap, found;
+    int error = seek_start(slice, offset, &size, &end);
 
+    if (error != 0)
+        return error;
+    gap = next_gap(slice->view, offset, end);
     if (gap == offset || !can_seek(slice))
         return gap;
     end = vs_view_packed(slice->view, gap);
@@ -222,16 +227,4 @@ static int64_t seek_hole_or_gap(struct mpiio_slice *slice, int64_t offset, int64
     if (found < 0 || found >= end)
         return found < 0 ? found : gap;
     return vs_view_offset(slice->view, found);
-}
-
-int64_t mpiio_slice_seek_hole(struct mpiio_slice *slice, int64_t offset)
-{
-    int64_t size = 0, end = 0;
-    int error = seek_start(slice, offset, &size, &end);
-
-    if (error != 0)
-        return error;
-    if (vs_view_gaps(slice->view) != NULL)
-        return seek_hole_or_gap(slice, offset, size, end);
-    return can_seek(slice) ? seek_slice(slice, offset, SEEK_HOLE, size, end) : end;
 }
