@@ -13,18 +13,6 @@
 
 /* Partial elements of a slice: a table by offset. */
 
-void mpiio_partial_init(struct mpiio_partial *partial)
-{
-    *partial = (struct mpiio_partial){.room = 0};
-    pthread_mutex_init(&partial->lock, NULL);
-}
-
-void mpiio_partial_destroy(struct mpiio_partial *partial)
-{
-    free(partial->list);
-    pthread_mutex_destroy(&partial->lock);
-}
-
 /*
  * Returns true if there are elements, and locks them; the caller unlocks them. A reader locks them
  * from before the file is read until they are overlaid on the result: an element that is stored in

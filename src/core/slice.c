@@ -42,17 +42,15 @@ static int find_disjoint(const struct vs_map *map, bool *disjoint)
 static int init_slice(struct mpiio_slice *slice, enum mpiio_narrow narrow)
 {
     const struct vs_map *map = vs_view_map(slice->view);
+    const struct vs_view_facts *facts = vs_view_facts(slice->view);
+    int64_t etypes = vs_map_facts(map)->limit / facts->etype_file_size;
     int error = 0;
 
-    mpiio_partial_init(&slice->partial);
-    slice->limit = vs_map_facts(map)->limit;
-    if (!vs_view_facts(slice->view)->identical) {
+    pthread_mutex_init(&slice->partial.lock, NULL);
+    slice->limit = vs_min(etypes, INT64_MAX / facts->etype_size) * facts->etype_size;
+    if (!facts->identical)
         error = mpiio_codec_new(slice->view, narrow, &slice->codec);
-        if (error != 0)
-            return error;
-        slice->limit = slice->codec->limit;
-    }
-    if (slice->store->file->writable)
+    if (error == 0 && slice->store->file->writable)
         error = find_disjoint(map, &slice->disjoint);
     return error;
 }
@@ -79,7 +77,8 @@ int mpiio_slice_new(struct mpiio_store *store, struct vs_view *view, enum mpiio_
 void mpiio_slice_free(struct mpiio_slice *slice)
 {
     if (slice != NULL) {
-        mpiio_partial_destroy(&slice->partial);
+        free(slice->partial.list);
+        pthread_mutex_destroy(&slice->partial.lock);
         free(slice->codec);
         vs_view_unref(slice->view);
         free(slice);
@@ -260,10 +259,7 @@ bool mpiio_slice_is_bytewise(const struct mpiio_slice *slice)
 
 int64_t mpiio_slice_etypes(const struct mpiio_slice *slice)
 {
-    const struct vs_view_facts *facts = vs_view_facts(slice->view);
-    int64_t limit = vs_map_facts(vs_view_map(slice->view))->limit / facts->etype_file_size;
-
-    return vs_min(limit, INT64_MAX / facts->etype_size);
+    return slice->limit / vs_view_facts(slice->view)->etype_size;
 }
 
 bool mpiio_slice_shares(const struct mpiio_slice *slice, int64_t offset, int64_t length,

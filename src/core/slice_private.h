@@ -26,6 +26,7 @@ struct mpiio_partial_element {
     unsigned char there[MPIIO_ELEMENT_NATIVE];
 };
 
+/* An empty table has a mutex and otherwise zeros. */
 struct mpiio_partial {
     pthread_mutex_t lock;
     /* changed with lock held; read without it to see if there are any */
@@ -33,10 +34,6 @@ struct mpiio_partial {
     size_t room;                        /* of list; guarded by lock */
     struct mpiio_partial_element *list; /* by ascending offset; guarded by lock */
 };
-
-/* Initializes an empty table. */
-void mpiio_partial_init(struct mpiio_partial *partial);
-void mpiio_partial_destroy(struct mpiio_partial *partial);
 
 /* Finds the first element that begins at or after offset. Returns false if there is none. */
 bool mpiio_partial_next(struct mpiio_partial *partial, int64_t offset,

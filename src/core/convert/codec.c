@@ -149,14 +149,11 @@ int mpiio_codec_new(const struct vs_view *view, enum mpiio_narrow narrow,
     const struct vs_view_facts *facts = vs_view_facts(view);
     size_t count = facts->basic != NULL ? 1 : VS_BASICS;
     struct mpiio_codec *new = malloc(sizeof(*new) + count * sizeof(new->conversions[0]));
-    int64_t etypes = vs_map_facts(vs_view_map(view))->limit / facts->etype_file_size;
     int error = 0;
 
     if (new == NULL)
         return -ENOMEM;
     *new = (struct mpiio_codec){.view = view, .uniform = facts->basic != NULL};
-    if (__builtin_mul_overflow(etypes, facts->etype_size, &new->limit))
-        new->limit = INT64_MAX / facts->etype_size * facts->etype_size;
     if (new->uniform)
         error = find_conversion(new, facts->basic, narrow, &new->conversions[0]);
     else

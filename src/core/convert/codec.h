@@ -26,7 +26,6 @@ struct mpiio_codec {
      */
     bool plain;
     bool uniform;                          /* all elements are of one type */
-    int64_t limit;                         /* slice offsets below it have a position */
     struct mpiio_conversion conversions[]; /* one if uniform, else by vs_basic_number */
 };
 
@@ -43,7 +42,7 @@ struct mpiio_element {
 int mpiio_codec_new(const struct vs_view *view, enum mpiio_narrow narrow,
                     struct mpiio_codec **codec);
 
-/* Returns the element that contains the slice byte at offset, 0 <= offset < limit. */
+/* Returns the element that contains the slice byte at offset, which has a position. */
 struct mpiio_element mpiio_codec_element(const struct mpiio_codec *codec, int64_t offset);
 
 /* Returns the element that contains the byte at position, 0 <= position < the map's limit. */
@@ -51,7 +50,7 @@ struct mpiio_element mpiio_codec_element_at(const struct mpiio_codec *codec, int
 
 /*
  * Sets *position and *length to the range of positions of the elements that contain the slice bytes
- * [offset, end), 0 <= offset < end <= limit.
+ * [offset, end), which have positions. offset < end.
  */
 void mpiio_codec_span(const struct mpiio_codec *codec, int64_t offset, int64_t end,
                       int64_t *position, int64_t *length);
