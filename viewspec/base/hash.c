@@ -8,16 +8,14 @@ static struct vs_memo_entry *look_up(const struct vs_memo *memo, const void *key
 {
     size_t slot = (size_t)vs_hash_mix(VS_HASH_START, (uintptr_t)key) & (memo->room - 1);
 
-    while (memo->entries[slot].generation == memo->generation + 1 && memo->entries[slot].key != key)
+    while (memo->entries[slot].key != NULL && memo->entries[slot].key != key)
         slot = (slot + 1) & (memo->room - 1);
     return &memo->entries[slot];
 }
 
 const void *vs_memo_find(const struct vs_memo *memo, const void *key)
 {
-    const struct vs_memo_entry *entry = memo->count ? look_up(memo, key) : NULL;
-
-    return entry && entry->generation == memo->generation + 1 ? entry->value : NULL;
+    return memo->count ? look_up(memo, key)->value : NULL;
 }
 
 static bool grow(struct vs_memo *memo)
@@ -28,7 +26,7 @@ static bool grow(struct vs_memo *memo)
     if (!larger.entries)
         return false;
     for (size_t i = 0; i < memo->room; i++)
-        if (memo->entries[i].generation == memo->generation + 1)
+        if (memo->entries[i].key)
             vs_memo_add(&larger, memo->entries[i].key, memo->entries[i].value);
     free(memo->entries);
     *memo = larger;
@@ -39,16 +37,9 @@ bool vs_memo_add(struct vs_memo *memo, const void *key, const void *value)
 {
     if (memo->count >= memo->room / 2 && !grow(memo))
         return false;
-    *look_up(memo, key) = (struct vs_memo_entry){key, value, memo->generation + 1};
+    *look_up(memo, key) = (struct vs_memo_entry){key, value};
     memo->count++;
     return true;
-}
-
-void vs_memo_clear(struct vs_memo *memo)
-{
-    if (memo->count)
-        memo->generation++;
-    memo->count = 0;
 }
 
 void vs_memo_free(struct vs_memo *memo)

@@ -33,9 +33,8 @@ static inline uint64_t vs_hash_text(uint64_t hash, const char *text)
  */
 
 struct vs_memo_entry {
-    const void *key;
+    const void *key; /* NULL: the entry is empty */
     const void *value;
-    uint64_t generation; /* differs from the memo's: the entry is empty */
 };
 
 /* Starts zeroed. Owns memory: free it by vs_memo_free. One thread uses it at a time. */
@@ -43,7 +42,6 @@ struct vs_memo {
     struct vs_memo_entry *entries;
     size_t room; /* a power of two, or 0 */
     size_t count;
-    uint64_t generation; /* of valid entries, less one */
 };
 
 /* Returns the value of key, or NULL. */
@@ -52,9 +50,7 @@ const void *vs_memo_find(const struct vs_memo *memo, const void *key);
 /* Sets the value of key, which must have none yet. Returns false if out of memory. */
 bool vs_memo_add(struct vs_memo *memo, const void *key, const void *value);
 
-/* Forgets all entries in constant time, and keeps the memory. */
-void vs_memo_clear(struct vs_memo *memo);
-
+/* Frees the memory, and forgets all entries. */
 void vs_memo_free(struct vs_memo *memo);
 
 #endif

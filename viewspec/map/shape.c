@@ -196,7 +196,7 @@ const struct vs_shape *vs_shape_of_node(struct vs_shapes *shapes, const struct v
 {
     const struct vs_shape *shape = shape_of(shapes, node);
 
-    vs_memo_clear(&shapes->lists);
+    vs_memo_free(&shapes->lists);
     return shape;
 }
 
@@ -240,7 +240,6 @@ void vs_shapes_free(struct vs_shapes *shapes)
 {
     vs_arena_free(&shapes->arena);
     free(shapes->buckets);
-    vs_memo_free(&shapes->lists);
 }
 
 int64_t vs_item_span(const struct vs_item *item)
