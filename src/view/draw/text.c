@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 
+#include "viewspec/base/integer.h"
+
 /* A picture as text. */
 
 /* The maximum number of lines and planes. */
@@ -35,29 +37,22 @@ static int lay_out(struct draw_model *model, const struct view_args *args, int64
     for (bool again = true; again;) {
         int64_t cell = sheet->content + 1, room = (width - sheet->label - 1) / cell;
         int64_t array = (width - sheet->label - sheet->number - 2) / cell;
-        struct draw_room rooms = {.columns = room < 1 ? 1 : room,
+        struct draw_room rooms = {.columns = vs_max(room, 1),
                                   .lines = LINES,
-                                  .array_columns = array < 1 ? 1 : array,
+                                  .array_columns = vs_max(array, 1),
                                   .array_lines = ARRAY_LINES,
                                   .array_planes = PLANES,
                                   .zoom = zoom};
         if (draw_layout(model, args, &rooms))
             return VIEW_FAILED;
-        int label = draw_digits(model->end);
-        int number = draw_digits(model->first_line + model->array_lines);
-        again = false;
-        if (label > sheet->label) {
-            sheet->label = label;
-            again = true;
-        }
-        if (model->plane && number > sheet->number) {
-            sheet->number = number;
-            again = true;
-        }
-        if (draw_is_coarse(model) && sheet->content == digits) {
+        int before = sheet->label + sheet->number + sheet->content;
+        sheet->label = (int)vs_max(sheet->label, draw_digits(model->end));
+        if (model->plane)
+            sheet->number =
+                (int)vs_max(sheet->number, draw_digits(model->first_line + model->array_lines));
+        if (draw_is_coarse(model))
             sheet->content = digits + 1;
-            again = true;
-        }
+        again = sheet->label + sheet->number + sheet->content > before;
     }
     if (!model->plane)
         sheet->number = 0;
