@@ -31,10 +31,6 @@ const struct vs_names vs_names_fields = {
     .give_count = "'on N'",
 };
 
-/*
- * The functions below skip parts of a text that is valid JSON, so only strings and the nesting of
- * brackets matter.
- */
 static const char *skip_space(const char *at, const char *end)
 {
     while (at < end && (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r'))
@@ -42,47 +38,16 @@ static const char *skip_space(const char *at, const char *end)
     return at;
 }
 
-static const char *skip_string(const char *at, const char *end)
+/* Reads the JSON value at *at, which is valid, and moves *at behind it. Returns NULL and moves *at
+   to the end if out of memory. */
+static json_t *take_value(const char **at, const char *end)
 {
-    for (at++; at < end && *at != '"'; at++)
-        if (*at == '\\')
-            at++;
-    return at < end ? at + 1 : end;
-}
+    json_error_t error;
+    json_t *value =
+        json_loadb(*at, (size_t)(end - *at), JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK, &error);
 
-static const char *skip_value(const char *at, const char *end)
-{
-    size_t open = 0;
-    while (at < end) {
-        if (*at == '"') {
-            at = skip_string(at, end);
-        } else if (*at == '{' || *at == '[') {
-            open++;
-            at++;
-        } else if (*at == '}' || *at == ']') {
-            if (!open)
-                return at;
-            open--;
-            at++;
-        } else if (!open && *at == ',') {
-            return at;
-        } else {
-            at++;
-            continue;
-        }
-        if (!open)
-            return at;
-    }
-    return end;
-}
-
-/* Returns true if the JSON string at `at` equals key after resolving escapes. */
-static bool spells(const char *at, const char *behind, const char *key)
-{
-    json_t *string = json_loadb(at, (size_t)(behind - at), JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
-    bool same = string && strcmp(json_string_value(string), key) == 0;
-    json_decref(string);
-    return same;
+    *at = value ? *at + error.position : end;
+    return value;
 }
 
 /* Finds the value of a member or element in the container at `at`; NULL if there is none. */
@@ -95,14 +60,16 @@ static const char *find_part(const char *at, const char *end, const struct vs_pl
         const char *start = at;
         bool found = !place->key && index == place->index;
         if (place->key) {
-            at = skip_string(at, end);
-            found = spells(start, at, place->key);
+            json_t *key = take_value(&at, end);
+            found = key && strcmp(json_string_value(key), place->key) == 0;
+            json_decref(key);
             at = skip_space(at, end);
             at = skip_space(at + (at < end), end); /* the colon */
         }
         if (found)
             return at_key ? start : at;
-        at = skip_space(skip_value(at, end), end);
+        json_decref(take_value(&at, end));
+        at = skip_space(at, end);
         at = skip_space(at + (at < end && *at == ','), end);
         index++;
     }
