@@ -7,7 +7,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "core/store_layers.h"
@@ -37,7 +36,8 @@ struct search {
     struct vs_error error; /* guarded by lock */
 };
 
-static int keep_owner(struct search *search, const struct vs_owner *owner)
+/* Returns false if out of memory. */
+static bool keep_owner(struct search *search, const struct vs_owner *owner)
 {
     struct found *found = &search->found;
     bool room;
@@ -47,19 +47,14 @@ static int keep_owner(struct search *search, const struct vs_owner *owner)
     if (room)
         found->list[found->count++] = *owner;
     pthread_mutex_unlock(&search->lock);
-    return room ? 0 : -ENOMEM;
+    return room;
 }
 
-static void fail_search(struct search *search, const struct vs_error *error, int code)
+static void fail_search(struct search *search, const struct vs_error *error)
 {
     pthread_mutex_lock(&search->lock);
-    if (!search->error.code) {
+    if (!search->error.code)
         search->error = *error;
-        if (!error->code) {
-            search->error.code = code;
-            snprintf(search->error.reason, sizeof(search->error.reason), "%s", strerror(-code));
-        }
-    }
     pthread_mutex_unlock(&search->lock);
     search->stop = true;
 }
@@ -68,16 +63,16 @@ static void search_portion(struct search *search, int64_t from, int64_t to)
 {
     struct vs_error error = {0};
     struct vs_owner owner;
-    int result;
 
-    while ((result = vs_owner_next(&search->query, from, to, &owner, &error)) > 0) {
+    while (vs_owner_next(&search->query, from, to, &owner, &error) > 0) {
         from = owner.rank + 1;
-        result = keep_owner(search, &owner);
-        if (result)
+        if (!keep_owner(search, &owner)) {
+            error = (struct vs_error){.code = -ENOMEM, .reason = "Cannot allocate memory"};
             break;
+        }
     }
-    if (result < 0)
-        fail_search(search, &error, result);
+    if (error.code)
+        fail_search(search, &error);
 }
 
 static bool take_portion(struct search *search)
