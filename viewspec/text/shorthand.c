@@ -88,7 +88,7 @@ static void need_word(struct reader *r, const char *word)
 static json_t *read_etype(struct reader *r)
 {
     char name[MAX_WORD];
-    json_t *count = NULL, *type;
+    json_t *count = NULL;
     size_t length;
 
     if (isdigit((unsigned char)vs_words_peek(&r->words)) || *r->words.at == '(')
@@ -99,21 +99,16 @@ static json_t *read_etype(struct reader *r)
         vs_words_expected(&r->words, "a basic type, such as double");
     else
         r->words.at += length;
-    if (count == NULL)
-        return json_string(name);
-    type = json_object();
-    put(r, type, "type", json_string("contiguous"));
-    put(r, type, "count", count);
-    put(r, type, "oldtype", json_string(name));
-    return type;
+    return count
+               ? json_pack("{s:s, s:o, s:s}", "type", "contiguous", "count", count, "oldtype", name)
+               : json_string(name);
 }
 
 /* Reads the name of a data representation, or NAME=LIBRARY, up to the next blank. */
 static json_t *read_datarep(struct reader *r)
 {
-    size_t length, name;
+    size_t length;
     const char *start, *equals;
-    json_t *object;
 
     vs_words_peek(&r->words);
     start = r->words.at;
@@ -122,13 +117,9 @@ static json_t *read_datarep(struct reader *r)
     if (!length || (equals && (equals == start || equals + 1 == start + length)))
         vs_words_expected(&r->words, "a data representation or NAME=LIBRARY");
     r->words.at += length;
-    if (equals == NULL)
-        return json_stringn(start, length);
-    name = (size_t)(equals - start);
-    object = json_object();
-    put(r, object, "name", json_stringn(start, name));
-    put(r, object, "library", json_stringn(equals + 1, length - name - 1));
-    return object;
+    return equals ? json_pack("{s:s%, s:s%}", "name", start, (size_t)(equals - start), "library",
+                              equals + 1, (size_t)(start + length - equals - 1))
+                  : json_stringn(start, length);
 }
 
 /* Reads values that are separated by commas. */
@@ -169,16 +160,6 @@ static json_t *order_word(struct reader *r)
     return json_string(c ? "C" : "Fortran");
 }
 
-static json_t *read_integer(struct reader *r)
-{
-    return vs_words_integer(&r->words);
-}
-
-static json_t *read_name(struct reader *r)
-{
-    return vs_words_label(&r->words);
-}
-
 static json_t *read_grid(struct reader *r)
 {
     return integers(r, "psizes");
@@ -193,21 +174,22 @@ static json_t *read_order(struct reader *r)
 /* The clauses. Those with a key are in the order of their values in the VIEW. */
 static const struct clause {
     const char *word;
-    json_t *(*read)(struct reader *r);
+    json_t *(*read)(struct reader *r);        /* NULL: */
+    json_t *(*read_word)(struct vs_words *w); /* the value is a word */
     const char *pointer; /* the place of the value in the spec; NULL: in the form */
     const char *key;     /* of the value in the VIEW; NULL: it is elsewhere */
 } clauses[CLAUSES] = {
-    [AT] = {"at", read_integer, "/view/disp", "disp"},
-    [OF] = {"of", read_etype, "/view/etype", "etype"},
-    [AS] = {"as", read_datarep, "/view/datarep", "datarep"},
-    [EVERY] = {"every", read_integer, "/view/filetype/extent", "filetype"},
-    [TILES] = {"tiles", read_integer, "/view/tiles", "tiles"},
-    [MEMORY] = {"memory", order_word, "/view/memory", "memory"},
-    [NAME] = {"name", read_name, "/view/name", "name"},
-    [DIMS] = {"dims", read_dims, "/view/dims", "dims"},
-    [GRID] = {"grid", read_coordinates, "/view/grid", "grid"},
-    [ON] = {"on", read_grid, "/ranks", NULL},
-    [ORDER] = {"order", read_order, NULL, NULL},
+    [AT] = {"at", NULL, vs_words_integer, "/view/disp", "disp"},
+    [OF] = {"of", read_etype, NULL, "/view/etype", "etype"},
+    [AS] = {"as", read_datarep, NULL, "/view/datarep", "datarep"},
+    [EVERY] = {"every", NULL, vs_words_integer, "/view/filetype/extent", "filetype"},
+    [TILES] = {"tiles", NULL, vs_words_integer, "/view/tiles", "tiles"},
+    [MEMORY] = {"memory", order_word, NULL, "/view/memory", "memory"},
+    [NAME] = {"name", NULL, vs_words_label, "/view/name", "name"},
+    [DIMS] = {"dims", read_dims, NULL, "/view/dims", "dims"},
+    [GRID] = {"grid", read_coordinates, NULL, "/view/grid", "grid"},
+    [ON] = {"on", read_grid, NULL, "/ranks", NULL},
+    [ORDER] = {"order", read_order, NULL, NULL, NULL},
 };
 
 /* Returns true if an integer may begin here, which is not the word of a clause. */
@@ -358,7 +340,7 @@ static void read_clause(struct reader *r)
     }
     vs_words_peek(&r->words);
     r->at[i] = r->words.at;
-    r->values[i] = clauses[i].read(r);
+    r->values[i] = clauses[i].read ? clauses[i].read(r) : clauses[i].read_word(&r->words);
 }
 
 /*
@@ -470,21 +452,17 @@ static json_t *all_places(struct reader *r)
 
 static json_t *make_view(struct reader *r)
 {
-    json_t *view = json_object(), *resized;
+    json_t *view = json_object();
 
     for (size_t i = 0; i < CLAUSES; i++) {
         json_t *value = i == EVERY ? r->form : r->values[i];
         if (value && clauses[i].key)
             put(r, view, clauses[i].key, json_incref(value));
     }
-    if (r->values[EVERY]) {
-        resized = json_object();
-        put(r, resized, "type", json_string("resized"));
-        put(r, resized, "lb", json_integer(0));
-        put(r, resized, "extent", json_incref(r->values[EVERY]));
-        put(r, resized, "oldtype", json_incref(r->form));
-        put(r, view, "filetype", resized);
-    }
+    if (r->values[EVERY])
+        put(r, view, "filetype",
+            json_pack("{s:s, s:i, s:O, s:O}", "type", "resized", "lb", 0, "extent",
+                      r->values[EVERY], "oldtype", r->form));
     return view;
 }
 
