@@ -159,8 +159,7 @@ static int read_missing(struct vs_spec *spec)
     if (value == NULL)
         return 0;
     if (!is_missing(text))
-        return vs_refuse(&spec->scope, VS_KEY(&at_members, "missing"),
-                         "expected \"error\", \"zero\" or a number");
+        return fail_at(spec, "missing", "expected \"error\", \"zero\" or a number");
     if (!strcmp(text, "error"))
         return 0;
     facts->missing = strcmp(text, "zero") ? VS_MISSING_VALUE : VS_MISSING_ZERO;
@@ -240,8 +239,11 @@ static int read_fills(struct vs_spec *spec)
     facts->fills = vs_arena_array(&spec->arena, (int64_t)facts->fill_count, sizeof(*facts->fills));
     if (facts->fills == NULL)
         return vs_refuse_memory(scope);
-    json_array_foreach(list, i, json) read_fill(scope, VS_ITEM(VS_KEY(&at_members, "fill"), i),
-                                                json, &facts->fills[i], &facts->filled);
+    json_array_foreach(list, i, json)
+    {
+        read_fill(scope, VS_ITEM(VS_KEY(&at_members, "fill"), i), json, &facts->fills[i],
+                  &facts->filled);
+    }
     return scope->error->code;
 }
 
@@ -259,12 +261,11 @@ static int refuse_datarep(struct vs_scope *scope, const struct vs_place *place, 
 
     if (json_object_get(view, "datarep"))
         return vs_refuse_key(scope, VS_KEY(place, "datarep"), reason);
-    json_array_foreach(
-        json_object_get(view, "per_rank"), i,
-        entry) if (json_object_get(entry, "datarep")) return vs_refuse_key(scope,
-                                                                           VS_KEY(VS_ITEM(list, i),
-                                                                                  "datarep"),
-                                                                           reason);
+    json_array_foreach(json_object_get(view, "per_rank"), i, entry)
+    {
+        if (json_object_get(entry, "datarep"))
+            return vs_refuse_key(scope, VS_KEY(VS_ITEM(list, i), "datarep"), reason);
+    }
     return 0;
 }
 
@@ -334,19 +335,12 @@ int vs_members_read(struct vs_spec *spec)
  */
 static json_t *members_of(json_t *pieces, const struct vs_overrides *overrides)
 {
-    json_t *ranks = json_object_get(pieces, "ranks");
-    json_t *members = json_object();
-    int failed = json_object_set_new(members, "file", json_string(overrides->members));
+    json_t *count = json_incref(json_object_get(pieces, "ranks"));
 
-    failed |= json_object_set(members, "view", json_object_get(pieces, "view"));
-    if (ranks)
-        failed |= json_object_set(members, "count", ranks);
-    else if (!overrides->pieces && overrides->ranks)
-        failed |= json_object_set_new(members, "count", json_integer(overrides->ranks));
-    if (!failed)
-        return members;
-    json_decref(members);
-    return NULL;
+    if (count == NULL && !overrides->pieces && overrides->ranks)
+        count = json_integer(overrides->ranks);
+    return json_pack("{s:s, s:O, s:o*}", "file", overrides->members, "view",
+                     json_object_get(pieces, "view"), "count", count);
 }
 
 /* Translates the pieces like vs_shorthand_translate. They may use the names of the indices. */

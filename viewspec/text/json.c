@@ -186,9 +186,11 @@ int vs_header_settle(struct vs_spec *spec)
     json_t *parts = vs_scope_member(scope, NULL, spec->root, "header", JSON_ARRAY), *part;
     size_t index;
 
-    json_array_foreach(parts, index,
-                       part) if (settle_part(scope, VS_ITEM(VS_KEY(NULL, "header"), index), part,
-                                             spec->folder)) break;
+    json_array_foreach(parts, index, part)
+    {
+        if (settle_part(scope, VS_ITEM(VS_KEY(NULL, "header"), index), part, spec->folder))
+            break;
+    }
     /* Another representation means another file, whose header is unknown. */
     if (spec->overrides->datarep)
         json_object_del(spec->root, "header");
