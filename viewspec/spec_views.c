@@ -153,11 +153,10 @@ static int check_labels(const struct vs_source *source)
 /* Checks the keys of a VIEW and of its per_rank entries; there must be `ranks` of these. */
 static int check_view_keys(const struct vs_source *source, int64_t ranks)
 {
-    static const char *const keys[] = {"disp",   "etype", "filetype", "tiles",    "buftype",
-                                       "memory", "shape", "datarep",  "per_rank", "name",
-                                       "dims",   "grid",  "global",   NULL};
-    static const char *const rank_keys[] = {"disp",   "etype", "filetype", "tiles", "buftype",
-                                            "memory", "shape", "datarep",  NULL};
+    /* Those of per_rank's entries, too, begin with "disp". */
+    static const char *const keys[] = {"per_rank", "name",  "dims",     "grid",  "global",
+                                       "disp",     "etype", "filetype", "tiles", "buftype",
+                                       "memory",   "shape", "datarep",  NULL};
     const struct vs_place *place = VS_KEY(source->place, "per_rank");
     struct vs_scope *scope = source->scope;
     json_t *list, *entry;
@@ -170,38 +169,38 @@ static int check_view_keys(const struct vs_source *source, int64_t ranks)
         return vs_refuse(scope, place, "%zu entries for %lld ranks", json_array_size(list),
                          (long long)ranks);
     json_array_foreach(list, index, entry)
-        vs_check_keys(scope, VS_ITEM(place, index), entry, rank_keys);
+        vs_check_keys(scope, VS_ITEM(place, index), entry, keys + 5);
     return scope->error->code;
 }
 
 /* Checks all named types as parts of a filetype of bytes. */
-static int check_named_types(const struct vs_source *source)
+static void check_named_types(const struct vs_spec *spec, struct vs_scope *scope)
 {
+    json_t *types = json_object_get(spec->root, "types"), *value;
     struct vs_arena arena = {0};
     struct vs_type byte = vs_type_basic(&arena, vs_basic_find("byte"), vs_representation_native());
     struct vs_type unit = vs_type_unit(&arena, &byte);
     struct vs_builder b = {
         .arena = &arena,
-        .scope = source->scope,
-        .types = source->types,
+        .scope = scope,
+        .types = types,
         .representation = vs_representation_native(),
         .etype = &unit,
         .any_leaf = true,
     };
     struct vs_place place = {.key = "types"}, here = {.up = &place};
-    struct vs_error *error = source->scope->error;
+    struct vs_error *error = scope->error;
     const char *name;
-    json_t *value;
-    json_object_foreach(source->types, name, value)
+    json_object_foreach(types, name, value)
     {
         json_t *reference;
 
         here.key = name;
         if (vs_basic_find(name) || strcmp(name, "etype") == 0)
-            vs_refuse_key(source->scope, &here, "the name is taken");
+            vs_refuse_key(scope, &here, "the name is taken");
         reference = json_string(name);
         if (reference == NULL)
-            vs_refuse_memory(source->scope);
+            vs_refuse_memory(scope);
         if (!error->code)
             vs_build_type(&b, reference, &here);
         json_decref(reference);
@@ -209,10 +208,9 @@ static int check_named_types(const struct vs_source *source)
             break;
     }
     if (!error->code)
-        vs_check_arena(source->scope, &arena, &place);
+        vs_check_arena(scope, &arena, &place);
     vs_builder_free(&b);
     vs_arena_free(&arena);
-    return error->code;
 }
 
 /* Compiles a view for rank 0, whose scope is settled, and keeps it if it is common to all ranks. */
@@ -254,10 +252,8 @@ int vs_spec_compile(struct vs_spec *spec)
         if (!check_view_keys(&source, spec->ranks))
             vs_representations_load(&source, spec);
     }
-    if (!error->code && is_alone(spec) && json_object_size(json_object_get(spec->root, "types"))) {
-        struct vs_source source = source_of(spec, 0, &scope);
-        check_named_types(&source);
-    }
+    if (!error->code && is_alone(spec))
+        check_named_types(spec, &scope);
     for (size_t i = 0; i < spec->view_count && !error->code; i++)
         compile_first(spec, i, &scope);
     vs_arena_free(&arena);
