@@ -6,7 +6,18 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+
+/* Starts the generator by MPIIO_TEST_SEED, or else by `usual`. Prints the seed. */
+static inline void start_random(unsigned usual)
+{
+    const char *text = getenv("MPIIO_TEST_SEED");
+    unsigned seed = text ? (unsigned)strtoul(text, NULL, 10) : usual;
+
+    printf("# seed %u (MPIIO_TEST_SEED)\n", seed);
+    srand(seed);
+}
 
 /* Returns a random number from 0 to limit - 1. */
 static inline int below(int limit)

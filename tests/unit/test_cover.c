@@ -228,12 +228,9 @@ out:
 
 TEST(random_views)
 {
-    const char *seed = getenv("MPIIO_TEST_SEED");
-    unsigned number = seed ? (unsigned)strtoul(seed, NULL, 10) : 20;
     int usable = 0, closed = 0;
 
-    print_message("# seed %u (MPIIO_TEST_SEED)\n", number);
-    srand(number);
+    start_random(20);
     for (int i = 0; i < 1000; i++) {
         char *text = random_spec();
 

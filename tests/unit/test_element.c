@@ -20,17 +20,6 @@ struct made {
     int count;
 };
 
-__attribute__((format(printf, 1, 2))) static char *print(const char *format, ...)
-{
-    va_list arguments;
-    char *text = NULL;
-
-    va_start(arguments, format);
-    assert_true(vasprintf(&text, format, arguments) >= 0);
-    va_end(arguments);
-    return text;
-}
-
 static int64_t size_in(const char *datarep, int number)
 {
     const struct vs_basic *basic = vs_basic_at((size_t)number);
@@ -134,12 +123,15 @@ TEST(all_basics)
         const char *name = vs_basic_at((size_t)number)->name;
         int byte = (int)vs_basic_number(vs_basic_find("byte"));
         int basics[] = {byte, number, number, byte, number, number, number};
-        struct made alone = {.json = print("'MPI_%s'", name), .basics = basics + 1, .count = 1};
+        struct made alone = {.basics = basics + 1, .count = 1};
         struct made record = {.basics = basics, .count = 7};
-        record.json = print("{'type': 'struct', 'blocklengths': [2, 1], 'displacements': [0, 256], "
-                            "'types': [{'type': 'struct', 'blocklengths': [1, 2], 'displacements': "
-                            "[0, 32], 'types': ['byte', '%s']}, '%s']}",
-                            name, name);
+        assert_true(asprintf(&alone.json, "'MPI_%s'", name) > 0);
+        assert_true(
+            asprintf(&record.json,
+                     "{'type': 'struct', 'blocklengths': [2, 1], 'displacements': [0, 256], "
+                     "'types': [{'type': 'struct', 'blocklengths': [1, 2], 'displacements': "
+                     "[0, 32], 'types': ['byte', '%s']}, '%s']}",
+                     name, name) > 0);
         assert_int_equal(vs_basic_number(vs_basic_at((size_t)number)), number);
         for (size_t d = 0; d < DATAREPS; d++) {
             check_etype(&alone, datareps[d]);
@@ -223,14 +215,15 @@ TEST(huge_etypes)
 /* Types of the maximal depth. */
 TEST(deep)
 {
-    char *json = print("'int'");
+    char *json = strdup("'int'");
     struct made etype = {0};
 
     for (int depth = 0; depth < VS_ELEMENT_DEPTH; depth++) {
         char *inner = json;
-        json = print("{'type': 'struct', 'blocklengths': [1, 1], 'displacements': [0, %d], "
-                     "'types': [%s, 'byte']}",
-                     1000 + 100 * depth, inner);
+        assert_true(asprintf(&json,
+                             "{'type': 'struct', 'blocklengths': [1, 1], 'displacements': [0, %d], "
+                             "'types': [%s, 'byte']}",
+                             1000 + 100 * depth, inner) > 0);
         free(inner);
     }
     etype.json = json;

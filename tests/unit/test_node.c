@@ -5,6 +5,7 @@
  * the types of a spec, the trees may overlap, interleave and descend in every way.
  */
 
+#include "random.h"
 #include "unit.h"
 #include "viewspec/base/integer.h"
 #include "viewspec/map/cover.h"
@@ -30,16 +31,10 @@ struct sample {
 static struct vs_arena arena;
 static struct vs_shapes shapes;
 static struct sample samples[SAMPLES];
-static unsigned seed;
-
-static int64_t below(int64_t limit)
-{
-    return rand_r(&seed) % limit;
-}
 
 static int64_t between(int64_t low, int64_t high)
 {
-    return low + below(high - low + 1);
+    return low + below((int)(high - low + 1));
 }
 
 /* Appends the bytes and starts of child, displaced by distance. Returns false if there are too many
@@ -166,10 +161,7 @@ static bool make_sample(int number)
 
 static int make_samples(void **state)
 {
-    const char *text = getenv("MPIIO_TEST_SEED");
-
-    seed = text ? (unsigned)strtoul(text, NULL, 10) : 7;
-    print_message("# seed %u (MPIIO_TEST_SEED)\n", seed);
+    start_random(7);
     for (int i = 0; i < SAMPLES; i++)
         while (!make_sample(i))
             ;
