@@ -116,8 +116,8 @@ void fs_unmount_on_unmount(void *session, bool force);
 
 /* The folder and the name of the file to be removed, held since the mount began. */
 struct fs_removal {
-    char *name; /* name in the folder; owned; NULL: nothing is held */
-    int folder; /* an O_PATH descriptor */
+    const char *name; /* its name in the folder, a part of session->file; NULL: nothing is held */
+    int folder;       /* an O_PATH descriptor */
 };
 
 /*

@@ -22,11 +22,11 @@ static bool is_same(const struct stat *one, const struct stat *other)
     return one->st_dev == other->st_dev && one->st_ino == other->st_ino;
 }
 
-/* Opens the folder of an absolute path, and copies the name. Returns 0 or an errno. */
+/* Opens the folder of an absolute path, and keeps the name. Returns 0 or an errno. */
 static int hold(struct fs_removal *removal, const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    char *folder = strndup(path, slash == path ? 1 : (size_t)(slash - path));
+    const char *name = strrchr(path, '/') + 1;
+    char *folder = strndup(path, (size_t)(name - path));
 
     if (folder == NULL)
         return ENOMEM;
@@ -34,11 +34,8 @@ static int hold(struct fs_removal *removal, const char *path)
     free(folder);
     if (removal->folder < 0)
         return errno;
-    removal->name = strdup(slash + 1);
-    if (removal->name != NULL)
-        return 0;
-    close(removal->folder);
-    return ENOMEM;
+    removal->name = name;
+    return 0;
 }
 
 /*
@@ -86,10 +83,8 @@ int fs_removal_prepare(struct fs_session *session)
 
 void fs_removal_free(struct fs_removal *removal)
 {
-    if (removal->name == NULL)
-        return;
-    close(removal->folder);
-    free(removal->name);
+    if (removal->name != NULL)
+        close(removal->folder);
 }
 
 /*
