@@ -287,7 +287,7 @@ static int serve(struct fs_session *session, struct signals *stop, bool *listens
         error = mpiio_pool_start(session->pool.pool);
     if (error == 0 && session->ordered != NULL && fs_cluster_is_on(&session->cluster))
         error = mpiio_ordered_start(session->ordered);
-    if (error == 0 && session->pointers.usable)
+    if (error == 0 && session->tree.shared != NULL)
         error = mpiio_pointers_start(session->pointers.pointers);
     if (error == 0 && session->options->direct)
         error =

@@ -175,7 +175,6 @@ static void do_without(struct fs_session *session, int error)
         reason = "no permission to create it (choose a folder with pointers=)";
     fs_log_line(&session->log, MPIIO_LOG_WARNING, "no shared and ordered here: %s: %s",
                 session->pointers.record.name, reason);
-    session->pointers.usable = false;
     session->tree.shared = NULL;
 }
 
@@ -219,8 +218,7 @@ int fs_pointers_init(struct fs_session *session)
     free(start);
     if (error == 0 && self->pointers != NULL && options.nodes > 1)
         error = find_record(session, &self->record);
-    self->usable = error == 0 && self->pointers != NULL;
-    if (self->usable)
+    if (error == 0 && self->pointers != NULL)
         session->tree.shared = self->shared;
     return error;
 }
@@ -231,7 +229,7 @@ void fs_pointers_offer(struct fs_session *session, uint8_t mount[MPIIO_RECORD_ID
     int error = 0;
 
     memset(mount, 0, MPIIO_RECORD_IDENTITY);
-    if (!self->usable || session->cluster.node != 0)
+    if (session->tree.shared == NULL || session->cluster.node != 0)
         return;
     if (getrandom(self->record.identity, MPIIO_RECORD_IDENTITY, 0) != MPIIO_RECORD_IDENTITY)
         error = -errno;
@@ -249,7 +247,7 @@ void fs_pointers_meet(struct fs_session *session, const uint8_t mount[MPIIO_RECO
     static const uint8_t none[MPIIO_RECORD_IDENTITY];
     int error = -ENOENT;
 
-    if (!self->usable || session->cluster.node == 0)
+    if (session->tree.shared == NULL || session->cluster.node == 0)
         return;
     memcpy(self->record.identity, mount, MPIIO_RECORD_IDENTITY);
     if (memcmp(mount, none, sizeof(none)) != 0)

@@ -15,9 +15,8 @@ struct fs_session;
  */
 struct fs_pointers {
     struct mpiio_pointers *pointers; /* NULL: there is no "shared" */
-    bool *shared;                    /* by view: it has a "shared" */
+    bool *shared;                    /* by view: it has a "shared"; the tree borrows it */
     struct mpiio_record record;      /* on several nodes: the location of the record */
-    bool usable;                     /* the record, if needed, can be used */
     int memory; /* descriptor of the positions (grant.h); -1: no program can share them */
 };
 
