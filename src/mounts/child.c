@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -93,7 +93,7 @@ int mounts_child_start(struct mounts_child *child, int (*work)(void *data, int o
     close(ends[1]);
     child->answer = ends[0];
     if (error == 0)
-        child->process = (int)syscall(SYS_pidfd_open, child->pid, 0);
+        child->process = pidfd_open(child->pid, 0);
     if (error == 0 && child->process < 0) {
         error = -errno;
         give_up(child->pid);

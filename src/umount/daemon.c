@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/pidfd.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -93,7 +93,7 @@ static int rank_process(struct search *search)
 static bool visit_process(void *data, pid_t pid)
 {
     struct search *search = data;
-    struct umount_daemon one = {pid, (int)syscall(SYS_pidfd_open, pid, 0)};
+    struct umount_daemon one = {pid, pidfd_open(pid, 0)};
     int found;
 
     if (one.process < 0)
@@ -125,11 +125,6 @@ void umount_daemon_find(const struct mounts_mount *mount, int64_t hint, bool nam
     /* Mounts usually tell the truth. Then no other process needs to be examined. */
     if (hint <= 0 || hint > INT_MAX || visit_process(&search, (pid_t)hint))
         umount_each_process(visit_process, &search);
-}
-
-void umount_daemon_signal(const struct umount_daemon *daemon, int signal)
-{
-    syscall(SYS_pidfd_send_signal, daemon->process, signal, NULL, 0);
 }
 
 /* Its final report. */

@@ -74,9 +74,6 @@ struct umount_daemon {
 void umount_daemon_find(const struct mounts_mount *mount, int64_t hint, bool named_only,
                         struct umount_daemon *daemon);
 
-/* Sends a signal to the daemon. Does nothing if it has exited. */
-void umount_daemon_signal(const struct umount_daemon *daemon, int signal);
-
 /* The report of a daemon, at its end, of what it could not store (mounts/ending.h). */
 
 /*

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/pidfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -412,9 +413,9 @@ static int await_end(const struct unmount *job)
 static void end_daemon(const struct unmount *job)
 {
     if (!mounts_process_ends_within(job->daemon.process, 1000))
-        umount_daemon_signal(&job->daemon, SIGTERM);
+        pidfd_send_signal(job->daemon.process, SIGTERM, NULL, 0);
     if (!mounts_process_ends_within(job->daemon.process, 2000))
-        umount_daemon_signal(&job->daemon, SIGKILL);
+        pidfd_send_signal(job->daemon.process, SIGKILL, NULL, 0);
     if (!mounts_process_ends_within(job->daemon.process, 2000))
         abort_connection(job->abort);
 }
