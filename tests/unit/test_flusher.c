@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 
+#include "core/base/thread.h"
 #include "fusefs/session.h"
 #include "fusefs/storing/flusher.h"
 #include "cluster/peers.h"
@@ -82,9 +83,7 @@ int fs_cluster_store(struct fs_session *session, uint64_t epoch, bool sync, bool
 
 WRAP(int, mpiio_peers_request_flush, struct mpiio_peers *peers, bool sync, uint64_t *after)
 {
-    pthread_mutex_lock(&lock);
-    *after = calls.begun;
-    pthread_mutex_unlock(&lock);
+    *after = MPIIO_LOCKED(&lock, calls.begun);
     count(&calls.asked);
     return 0;
 }

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "unit.h"
+#include "core/base/thread.h"
 #include "fusefs/base/workers.h"
 
 #include <linux/fuse.h>
@@ -135,12 +136,7 @@ TEST(those_that_work_end_behind_their_request, setup, teardown)
 
 static unsigned count_workers(void)
 {
-    unsigned count;
-
-    pthread_mutex_lock(&fixture.workers.lock);
-    count = fixture.workers.count;
-    pthread_mutex_unlock(&fixture.workers.lock);
-    return count;
+    return MPIIO_LOCKED(&fixture.workers.lock, fixture.workers.count);
 }
 
 /* While a worker waits, another one is started, with the signal mask of workers. */
