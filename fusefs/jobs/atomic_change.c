@@ -17,7 +17,7 @@ static void set_mode(struct fs_session *session, bool on)
     atomic_store(&session->atomic.on, on);
     if (session->cache != NULL)
         mpiio_store_use_cache(session->store, on ? NULL : session->cache);
-    fs_flusher_changed(&session->flusher);
+    atomic_fetch_add(&session->flusher.changes, 1);
 }
 
 static int get_locks(struct fs_session *session)

@@ -72,11 +72,6 @@ void fs_flusher_grew(struct fs_flusher *flusher)
     atomic_fetch_add(&flusher->changes, 1);
 }
 
-void fs_flusher_changed(struct fs_flusher *flusher)
-{
-    atomic_fetch_add(&flusher->changes, 1);
-}
-
 void fs_flusher_times(struct fs_flusher *flusher, struct stat *file)
 {
     struct timespec last;

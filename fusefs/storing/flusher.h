@@ -121,9 +121,6 @@ void fs_flusher_wrote(struct fs_flusher *flusher);
 /* Counts a change of the file's size or of its allocated space, which the next sync must store. */
 void fs_flusher_grew(struct fs_flusher *flusher);
 
-/* Counts a change of the readable data that is not a write. */
-void fs_flusher_changed(struct fs_flusher *flusher);
-
 /* Sets the times of file to the time of the last write while that write is not in the file yet. */
 void fs_flusher_times(struct fs_flusher *flusher, struct stat *file);
 
