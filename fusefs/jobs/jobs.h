@@ -38,7 +38,9 @@ struct fs_jobs {
     uint64_t syncs;       /* number of forced syncs so far; lock: lock */
     uint64_t synced;      /* number of the latest one that has ended; lock: lock */
     int sync_error;       /* its result; lock: lock */
-    char *unsaved; /* data that the last attempt to unmount all nodes left unsaved; lock: lock */
+    /* what the last attempt to unmount all nodes left unsaved, in words; NULL: nothing; lock: lock
+     */
+    char *unsaved;
 };
 
 /*
@@ -96,12 +98,6 @@ void fs_atomic_on_settled(void *session, uint64_t change, bool value, bool commi
  * is lost. For fs_jobs_run.
  */
 void fs_unmount_all(struct fs_session *session, struct fs_job *job);
-
-/*
- * Returns a line that describes the data that the last attempt to unmount all nodes left unsaved,
- * or NULL if there is none. The caller frees it.
- */
-char *fs_unmount_unsaved(struct fs_jobs *control);
 
 /*
  * Implements the peers' event on_unmount: unmounts this node if its data can be stored, or by

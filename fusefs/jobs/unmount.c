@@ -245,11 +245,6 @@ void fs_unmount_on_unmount(void *data, bool force)
         mpiio_peers_unmounted(session->cluster.peers, error, strerror(-error));
 }
 
-char *fs_unmount_unsaved(struct fs_jobs *jobs)
-{
-    return MPIIO_LOCKED(&jobs->lock, jobs->unsaved != NULL ? strdup(jobs->unsaved) : NULL);
-}
-
 void fs_unmount_all(struct fs_session *session, struct fs_job *job)
 {
     struct fs_jobs *jobs = &session->jobs;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/thread.h"
 #include "core/file/acl.h"
 #include "fusefs/jobs/jobs.h"
 #include "fusefs/storing/nodes.h"
@@ -141,6 +142,8 @@ static void view_value(struct fs_session *session, struct fs_node node, const st
 
 static void root_value(struct fs_session *session, const char *name, struct value *value)
 {
+    struct fs_jobs *jobs = &session->jobs;
+
     if (strcmp(name, "nodes") == 0)
         set_number(value, session->cluster.nodes);
     else if (strcmp(name, "state") == 0)
@@ -152,7 +155,8 @@ static void root_value(struct fs_session *session, const char *name, struct valu
     else if (strcmp(name, "log") == 0)
         value->text = fs_log_level(&session->log);
     else if (strcmp(name, "unsaved") == 0)
-        set_made(value, fs_unmount_unsaved(&session->jobs));
+        set_made(value,
+                 MPIIO_LOCKED(&jobs->lock, jobs->unsaved != NULL ? strdup(jobs->unsaved) : NULL));
 }
 
 static void reply_value(fuse_req_t request, const char *text, size_t length, size_t size)
