@@ -56,6 +56,23 @@ static void read_other(struct reader *r, struct from_span key, struct from_span 
                 r->brick.reason = others[i].reason;
 }
 
+/* Extends a value that begins with "{" to the matching "}", which may be on a later line, and
+   removes both. */
+static void join_lines(struct reader *r, struct from_span *value)
+{
+    struct from_span line = *value, rest;
+
+    if (!value->length || *value->at != '{')
+        return;
+    while (!memchr(line.at, '}', line.length))
+        if (!from_lines_next(&r->brick.lines, &line)) {
+            from_lines_fail(&r->brick.lines, "a { has no }");
+            return;
+        }
+    rest = (struct from_span){value->at + 1, (size_t)(line.at + line.length - value->at) - 1};
+    from_span_split(rest, "}", value, &rest);
+}
+
 static void read_entry(struct reader *r, struct from_span key, struct from_span value)
 {
     const struct {
@@ -65,7 +82,7 @@ static void read_entry(struct reader *r, struct from_span key, struct from_span 
                    {"bands", &r->bands, 1},     {"header offset", &r->brick.disp, 0},
                    {"data type", &r->type, 0},  {"byte order", &r->order, 0}};
 
-    from_lines_braces(&r->brick.lines, &value);
+    join_lines(r, &value);
     for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
         if (from_span_is(key, numbers[i].key)) {
             if (!from_span_number(value, numbers[i].least, numbers[i].number))

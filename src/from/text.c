@@ -39,21 +39,6 @@ bool from_lines_next(struct from_lines *lines, struct from_span *line)
     return true;
 }
 
-void from_lines_braces(struct from_lines *lines, struct from_span *value)
-{
-    struct from_span line = *value;
-    const char *end;
-
-    if (!value->length || *value->at != '{')
-        return;
-    while ((end = memchr(line.at, '}', line.length)) == NULL)
-        if (!from_lines_next(lines, &line)) {
-            from_lines_fail(lines, "a { has no }");
-            return;
-        }
-    *value = trim_span(value->at + 1, end);
-}
-
 void from_lines_fail(struct from_lines *lines, const char *format, ...)
 {
     char what[sizeof(lines->file->error->reason) / 2];

@@ -25,10 +25,6 @@ struct from_lines from_lines_of(const struct from_bytes *head, struct from_file 
 /* Takes the next line, without blanks at its ends. Returns false at the end of the text. */
 bool from_lines_next(struct from_lines *lines, struct from_span *line);
 
-/* Extends a value that begins with "{" to the matching "}", which may be on a later line, and
-   removes both. Fills the error if there is no "}". */
-void from_lines_braces(struct from_lines *lines, struct from_span *value);
-
 /* Records an error in the line that was read last. */
 void from_lines_fail(struct from_lines *lines, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
