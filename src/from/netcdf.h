@@ -57,10 +57,6 @@ const struct from_nc_attribute *from_nc_attribute(const struct from_nc_header *h
 bool from_nc_integers(const struct from_nc_header *header, long variable, const char *name,
                       size_t count, int64_t *values);
 
-/* Returns true if the first dimension of that variable is the record dimension. */
-bool from_nc_has_records(const struct from_nc_header *header, const struct from_file *file,
-                         size_t variable);
-
 /*
  * Finds the position of a tile in the whole from the attributes that models write: FMS (MOM6 and
  * UFS), NEMO, MITgcm's mnc, ROMS and WRF. Each process has written its part of the decomposed

@@ -390,10 +390,3 @@ bool from_nc_integers(const struct from_nc_header *header, long variable, const 
     }
     return true;
 }
-
-bool from_nc_has_records(const struct from_nc_header *header, const struct from_file *file,
-                         size_t variable)
-{
-    return file->variables[variable].dimensions > 0 &&
-           !header->dimensions[header->shapes[variable][0]].length;
-}

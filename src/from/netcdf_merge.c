@@ -279,13 +279,15 @@ static int make_slots(struct merge *merge)
         if (add_variable(merge, v))
             return merge->file->error->code;
         const struct from_variable *variable = &merge->file->variables[v];
+        const int64_t *dimensions = first->header.shapes[v];
         struct slot slot = {.variable = v,
-                            .has_records = from_nc_has_records(&first->header, &first->file, v)};
+                            .has_records = variable->dimensions > 0 &&
+                                           !first->header.dimensions[dimensions[0]].length};
         if (variable->reason || from_elements(variable) == 0)
             continue;
         slot.bytes = bytes_of(variable, &slot);
         for (int d = 0; d < variable->dimensions; d++)
-            slot.is_split = slot.is_split || is_split(merge->set, first->header.shapes[v][d]);
+            slot.is_split = slot.is_split || is_split(merge->set, dimensions[d]);
         merge->slots[merge->count++] = slot;
     }
     qsort_r(merge->slots, merge->count, sizeof(*merge->slots), compare_slots,
