@@ -134,14 +134,6 @@ long from_find(const struct from_file *file, const char *name)
     return found;
 }
 
-bool from_is_wanted(const struct from_file *file, const char *name)
-{
-    for (size_t i = 0; i < file->wanted.count; i++)
-        if (!strcmp(file->wanted.names[i], name))
-            return true;
-    return file->wanted.all;
-}
-
 int64_t from_elements(const struct from_variable *variable)
 {
     int64_t elements = 1, bytes;

@@ -68,7 +68,8 @@ struct from_link {
     char *name, *target; /* paths without a leading /; owned */
 };
 
-/* The variables that the caller makes specs of. */
+/* The variables that the caller makes specs of. The positions of others may be omitted, unless they
+   decide whether a view is possible. */
 struct from_wanted {
     const char *const *names;
     size_t count;
@@ -165,12 +166,6 @@ void from_add_link(struct from_file *file, const char *name, const char *target)
 
 /* Returns the index of the variable with that name, following links; -1 if there is none. */
 long from_find(const struct from_file *file, const char *name);
-
-/*
- * For formats: returns true if the caller makes specs of the variable with that name. The positions
- * of other variables may be omitted, unless they decide whether a view is possible.
- */
-bool from_is_wanted(const struct from_file *file, const char *name);
 
 /* For formats: marks a variable that cannot be a view with the reason. Keeps an earlier reason. */
 void from_refuse(struct from_variable *variable, const char *format, ...)

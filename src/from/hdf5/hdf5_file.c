@@ -173,28 +173,6 @@ void from_hdf5_file_close(struct from_hdf5_file *file)
         close(file->fd);
 }
 
-/*
- * Version 1 has a prefix of 16 bytes, with the length of the messages at byte 8. Version 2 has the
- * length after fields that the flags determine, and a checksum after the messages.
- */
-int64_t from_hdf5_header_size(const struct from_hdf5_file *file, int64_t at)
-{
-    unsigned char head[32] = {0};
-
-    if (file->source->read(file->source->self, head, sizeof(head), at) < 16)
-        return 0;
-    if (head[0] == 1)
-        return 16 + (int64_t)from_load(head + 8, 4, false);
-    if (memcmp(head, "OHDR", 4) != 0)
-        return 0;
-    int start = 6 + (head[5] & 0x20 ? 16 : 0) + (head[5] & 0x10 ? 4 : 0),
-        bytes = 1 << (head[5] & 3);
-    if (start + bytes > (int)sizeof(head))
-        return 0;
-    int64_t length = (int64_t)from_load(head + start, bytes, false);
-    return length < 0 || length > INT32_MAX ? 0 : start + bytes + length + 4;
-}
-
 char *from_hdf5_beside(const char *path, const char *name, bool beside_first)
 {
     char *beside = NULL;

@@ -76,6 +76,14 @@ static bool is_dimension_alone(hid_t set)
     return from_hdf5_says(set, "NAME", "This is a netCDF dimension but not a netCDF variable");
 }
 
+static bool is_wanted(const struct from_wanted *wanted, const char *name)
+{
+    for (size_t i = 0; i < wanted->count; i++)
+        if (!strcmp(wanted->names[i], name))
+            return true;
+    return wanted->all;
+}
+
 /* Adds a variable for a dataset. If it is not wanted, a temporary whole, which is discarded,
    shows if it can be a view. */
 static void read_set(struct visit *visit, const char *name, hid_t set, const H5O_info_t *info)
@@ -85,7 +93,7 @@ static void read_set(struct visit *visit, const char *name, hid_t set, const H5O
                                .in = &visit->in,
                                .set = set,
                                .properties = H5Dget_create_plist(set),
-                               .wanted = from_is_wanted(visit->file, name),
+                               .wanted = is_wanted(&visit->file->wanted, name),
                                .variable = from_add(visit->file, name, strlen(name))};
 
     if (visit->is_plain)

@@ -54,12 +54,6 @@ int from_hdf5_file_open(struct from_hdf5_file *file, const char *path,
 void from_hdf5_file_close(struct from_hdf5_file *file);
 
 /*
- * Returns the size of the object header at a displacement, without continuation blocks. The layout
- * message normally lies before these. Returns 0 if the size is unknown.
- */
-int64_t from_hdf5_header_size(const struct from_hdf5_file *file, int64_t at);
-
-/*
  * Resolves the name of a file in the HDF5 file at path. A relative name is looked up in the
  * directory of that file and in the working directory, in this order if beside_first. If there is
  * no such file, returns the name. Returns a new string, or NULL if out of memory.

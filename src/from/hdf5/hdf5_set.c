@@ -436,12 +436,36 @@ static void read_shape(struct from_variable *variable, hid_t set)
         H5Sclose(space);
 }
 
+/*
+ * Returns the size of the object header at a displacement, without continuation blocks, or 0 if it
+ * is unknown. The layout message normally lies before these. Version 1 has a prefix of 16 bytes,
+ * with the length of the messages at byte 8. Version 2 has the length after fields that the flags
+ * determine, and a checksum after the messages.
+ */
+static int64_t header_size(const struct from_source *source, int64_t at)
+{
+    unsigned char head[32] = {0};
+
+    if (source->read(source->self, head, sizeof(head), at) < 16)
+        return 0;
+    if (head[0] == 1)
+        return 16 + (int64_t)from_load(head + 8, 4, false);
+    if (memcmp(head, "OHDR", 4) != 0)
+        return 0;
+    int start = 6 + (head[5] & 0x20 ? 16 : 0) + (head[5] & 0x10 ? 4 : 0),
+        bytes = 1 << (head[5] & 3);
+    if (start + bytes > (int)sizeof(head))
+        return 0;
+    int64_t length = (int64_t)from_load(head + start, bytes, false);
+    return length < 0 || length > INT32_MAX ? 0 : start + bytes + length + 4;
+}
+
 H5D_layout_t from_hdf5_read(const struct from_hdf5_set *set, int64_t header)
 {
     struct from_variable *variable = set->variable;
     hid_t type = H5Dget_type(set->set);
     H5D_layout_t layout = H5D_LAYOUT_ERROR;
-    int64_t bytes = from_hdf5_header_size(set->in, header);
+    int64_t bytes = header_size(set->in->source, header);
 
     read_shape(variable, set->set);
     if (set->wanted)
