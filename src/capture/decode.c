@@ -57,15 +57,6 @@ const struct vs_basic *capture_basic(MPI_Datatype type)
     return vs_basic_at(i);
 }
 
-/* Returns the description of a predefined pair type, or NULL. */
-static const struct pair *find_pair(MPI_Datatype type)
-{
-    for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
-        if (pairs[i].type == type)
-            return &pairs[i];
-    return NULL;
-}
-
 /* Decoding. */
 
 __attribute__((format(printf, 2, 3))) static json_t *refuse(struct capture_decoder *decoder,
@@ -125,13 +116,13 @@ static json_t *pair_type(struct capture_decoder *decoder, MPI_Datatype type,
 
 static json_t *named_type(struct capture_decoder *decoder, MPI_Datatype type)
 {
-    const struct pair *two = find_pair(type);
     const struct vs_basic *basic = capture_basic(type);
     char unknown[MPI_MAX_OBJECT_NAME] = "";
     int length;
 
-    if (two)
-        return pair_type(decoder, type, two);
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
+        if (pairs[i].type == type)
+            return pair_type(decoder, type, &pairs[i]);
     if (basic)
         return basic_type(decoder, basic->name, size_of(type));
     if (PMPI_Type_get_name(type, unknown, &length) || !unknown[0])
@@ -426,12 +417,6 @@ static json_t *darray_type(struct capture_decoder *decoder, struct capture_conte
 
 /* Structures, and types of all kinds. */
 
-/* Returns true for MPI-1's bound markers, which hold no data. */
-static bool is_marker(MPI_Datatype type)
-{
-    return type == MPI_LB || type == MPI_UB;
-}
-
 /*
  * Converts a struct. If its bounds in MPI differ from its data's bounds, they are written
  * explicitly: MPI libraries disagree on the bounds of types whose members have bounds of their own.
@@ -448,7 +433,7 @@ static json_t *structure_type(struct capture_decoder *decoder, MPI_Datatype type
     lengths = json_object_get(json, "blocklengths");
     displacements = json_object_get(json, "displacements");
     for (MPI_Count i = 0; i < contents->type_count; i++) {
-        if (is_marker(contents->types[i])) {
+        if (contents->types[i] == MPI_LB || contents->types[i] == MPI_UB) { /* MPI-1's markers */
             json_array_remove(lengths, json_array_size(types));
             json_array_remove(displacements, json_array_size(types));
             marked = true;

@@ -91,14 +91,6 @@ static void write_entry(json_t *entry)
     json_object_set_new(entry, "spec", views);
 }
 
-static bool is_program_of_one(void)
-{
-    int ranks = 1;
-
-    PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    return ranks == 1;
-}
-
 /* Adds views, under lock. If there are too many, and the spec needs them, reports that once. */
 static void add_views(json_t *entry, const char *key, json_t *views, bool needed)
 {
@@ -113,7 +105,9 @@ void capture_pending_add(const struct capture_file *file, json_t *views, bool wa
                          json_t *accessed)
 {
     json_t *entry, *list;
+    int processes = 1;
 
+    PMPI_Comm_size(MPI_COMM_WORLD, &processes);
     pthread_mutex_lock(&lock);
     entry = find_seen(file->path, file->ranks);
     list = json_object_get(entry, "views");
@@ -126,7 +120,7 @@ void capture_pending_add(const struct capture_file *file, json_t *views, bool wa
         add_views(entry, "views", views, json_object_get(entry, "set") != NULL);
         add_views(entry, "accessed", accessed, true);
         /* Many views are written only when their number has doubled: the spec may be long. */
-        if (json_object_get(entry, "set") && (file->ranks > 1 || is_program_of_one()) &&
+        if (json_object_get(entry, "set") && (file->ranks > 1 || processes == 1) &&
             (json_array_size(list) < MANY ||
              (int64_t)json_array_size(list) >= 2 * number_of(entry, "written")))
             write_entry(entry);

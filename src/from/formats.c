@@ -25,18 +25,6 @@ const struct from_format *from_format_of(const struct from_bytes *head)
     return NULL;
 }
 
-/* Returns the path of a file that describes name, if a format finds one, as a new string; or
-   NULL. */
-static char *find_described(const char *name)
-{
-    char *path = NULL;
-
-    for (size_t i = 0; path == NULL && i < sizeof(formats) / sizeof(*formats); i++)
-        if (formats[i]->find)
-            path = formats[i]->find(name);
-    return path;
-}
-
 /* Reading files. */
 
 /* The size of the first read. Each further read is four times as large, until it has the header. */
@@ -239,11 +227,16 @@ static int list_contents(struct from_file *file, const struct from_bytes *head, 
     return file->error->code;
 }
 
-/* Returns the path itself, or the path of a file that describes this name. A new string. */
+/* Returns the path of a file that describes name, if a format finds one; or the name itself. A new
+   string. */
 static char *path_of(const char *name)
 {
-    char *found = access(name, F_OK) && errno == ENOENT ? find_described(name) : NULL;
+    bool is_missing = access(name, F_OK) && errno == ENOENT;
+    char *found = NULL;
 
+    for (size_t i = 0; is_missing && !found && i < sizeof(formats) / sizeof(*formats); i++)
+        if (formats[i]->find)
+            found = formats[i]->find(name);
     return found ? found : strdup(name);
 }
 
