@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/base/process.h"
 #include "viewspec/base/integer.h"
 #include "viewspec/members/members.h"
 
@@ -36,25 +37,6 @@ static bool is_hdf5(const struct from_bytes *head)
         if (!memcmp(head->bytes + at, signature, SIGNATURE_LENGTH))
             return true;
     return false;
-}
-
-/* Opens the module. Its path, installed or in the build directory, is relative to the program. */
-static void *open_module(void)
-{
-    static const char *const places[] = {MPIIO_HDF5_MODULE, "../from/mpiio-hdf5.so"};
-    char self[PATH_MAX], path[2 * PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-
-    if (length < 0)
-        return NULL;
-    self[length] = '\0';
-    *strrchr(self, '/') = '\0';
-    for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
-        snprintf(path, sizeof(path), "%s/%s", self, places[i]);
-        if (!access(path, R_OK))
-            return dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    }
-    return NULL;
 }
 
 /* Seconds of processor time for libhdf5 to list a file; intact files need a few seconds at most. */
@@ -101,15 +83,16 @@ static int try_out(lister list_file, const struct from_source *source, struct fr
    at its path. */
 static int list_by_module(const struct from_source *source, struct from_file *file)
 {
+    char path[PATH_MAX];
+    bool is_there = !mpiio_find_library(MPIIO_HDF5_MODULE, "../from/mpiio-hdf5.so", path);
+    void *module = is_there ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
     lister module_list;
-    void *module = open_module();
-    const char *why = module ? NULL : dlerror();
 
     if (module == NULL)
         return from_fail(file->error, -ENOTSUP, file->path, "an HDF5 file: %s",
-                         why ? why
-                             : "this program was built without libhdf5 (install libhdf5-dev and "
-                               "build it again)");
+                         is_there ? dlerror()
+                                  : "this program was built without libhdf5 (install libhdf5-dev "
+                                    "and build it again)");
     *(void **)&module_list = dlsym(module, FROM_HDF5_LIST);
     /* The module is never unloaded: libhdf5 has an exit handler. */
     if (module_list == NULL)

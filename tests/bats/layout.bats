@@ -89,7 +89,7 @@ src/pointers: src/core/base src/core/file src/net viewspec/base/integer.h
 src/engine: src/core/base src/core/file src/core/members src/core/cache src/core/store_layers.h src/cluster viewspec viewspec/base viewspec/members
 src/view: src/core src/core/base src/from src/mounts src/view/draw viewspec viewspec/base viewspec/map/cover.h viewspec/members viewspec/types
 src/view/draw: src/view src/core viewspec viewspec/base
-src/from: src/core/header.h viewspec viewspec/base viewspec/members
+src/from: src/core/header.h src/core/base/process.h viewspec viewspec/base viewspec/members
 src/from/hdf5: src/from viewspec viewspec/base viewspec/members
 src/capture: viewspec viewspec/base
 src/run: src/core src/core/base viewspec viewspec/base/line.h viewspec/members
