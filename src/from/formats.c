@@ -234,7 +234,7 @@ static char *path_of(const char *name)
     bool is_missing = access(name, F_OK) && errno == ENOENT;
     char *found = NULL;
 
-    for (size_t i = 0; is_missing && !found && i < sizeof(formats) / sizeof(*formats); i++)
+    for (size_t i = 0; is_missing && found == NULL && i < sizeof(formats) / sizeof(*formats); i++)
         if (formats[i]->find)
             found = formats[i]->find(name);
     return found ? found : strdup(name);

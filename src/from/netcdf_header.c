@@ -113,7 +113,7 @@ static char *read_name(struct reader *r)
     const unsigned char *bytes = read_values(r, length, 1);
     char *name = bytes ? strndup((const char *)bytes, (size_t)length) : NULL;
 
-    if (bytes && !name)
+    if (bytes && name == NULL)
         from_no_memory(r->file);
     return name;
 }
