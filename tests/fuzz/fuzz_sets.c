@@ -35,8 +35,6 @@ static bool read_tile(struct from_nc_member *tile, const char *path, const uint8
 static void free_tile(struct from_nc_member *tile)
 {
     from_clear(&tile->file);
-    free(tile->file.variables);
-    free(tile->file.parts);
     from_nc_free(&tile->header);
     free(tile->ranges);
     free(tile->file.path);
@@ -96,8 +94,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                 check_variable(&file, &file.variables[i]);
     }
     from_clear(&file);
-    free(file.variables);
-    free(file.parts);
     free_tile(&tiles[0]);
     free_tile(&tiles[1]);
     return 0;
