@@ -112,13 +112,9 @@ def virtual(dice, data, name, dtype, shape):
             layout[i] = part
         elif kind == "comb":
             layout[i::count] = part
-        elif kind == "mosaic":
+        elif kind in ("mosaic", "cubes"):
             layout[:, i * columns:(i + 1) * columns] = part
-        elif kind == "column":
-            layout[i] = part[:, dice.randrange(columns)]
-        elif kind == "cubes":
-            layout[:, i * columns:(i + 1) * columns] = part
-        elif kind == "planes":
+        elif kind in ("column", "planes"):
             layout[i] = part[:, dice.randrange(columns)]
         elif kind == "even":
             layout[i] = part[:, ::2]
