@@ -38,11 +38,18 @@ struct model {
 
 static struct model model;
 
+/* Loads a spec, after freeing the one before and its store. */
 static struct vs_error load(const char *text)
 {
     struct vs_error error = {0};
     char *json = quoted(strdup(text));
 
+    mpiio_store_drop_cache(model.store, model.cache);
+    mpiio_store_close(model.store);
+    vs_spec_free(model.spec);
+    model.store = NULL;
+    model.cache = NULL;
+    model.spec = NULL;
     vs_spec_parse(json, strlen(json), "spec", folder, NULL, &model.spec, &error);
     free(json);
     return error;
@@ -192,16 +199,11 @@ static void make_whole(int number, int flags)
     assert_int_equal(mpiio_store_size(model.store), model.size);
 }
 
+/* Removes the files of the members. */
 static void drop(void)
 {
     char path[512];
 
-    mpiio_store_drop_cache(model.store, model.cache);
-    mpiio_store_close(model.store);
-    vs_spec_free(model.spec);
-    model.store = NULL;
-    model.cache = NULL;
-    model.spec = NULL;
     for (int i = 0; i < model.count; i++) {
         free(model.file[i]);
         model.file[i] = NULL;
@@ -392,15 +394,12 @@ TEST(test_places)
 static void expect_failure(const char *text, bool writable, const char *reason)
 {
     struct vs_error error = load(text);
-    struct mpiio_store *store;
 
     if (!error.code)
-        mpiio_store_open_spec(model.spec, writable ? O_RDWR : O_RDONLY, &store, &error);
+        mpiio_store_open_spec(model.spec, writable ? O_RDWR : O_RDONLY, &model.store, &error);
     assert_true(error.code != 0);
     if (strstr(error.reason, reason) == NULL)
         fail_msg("%s: %s", text, error.reason);
-    vs_spec_free(model.spec);
-    model.spec = NULL;
 }
 
 static void make_member(int member, size_t size)
@@ -448,10 +447,6 @@ static void expect_whole(const char *text, const char *expected)
         *c = *c ? *c : '.';
     assert_string_equal(bytes, expected);
     mpiio_slice_free(slice);
-    mpiio_store_close(model.store);
-    model.store = NULL;
-    vs_spec_free(model.spec);
-    model.spec = NULL;
 }
 
 TEST(test_short)

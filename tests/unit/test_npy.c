@@ -8,21 +8,29 @@
 #include "native.h"
 #include "viewspec/npy.h"
 
-/* Makes a header for rank's slice. members are keys of the view. */
-static struct vs_npy *npy_of(int ranks, int64_t rank, const char *members)
+static struct vs_npy *npy; /* the header of the running test */
+
+/* Makes the header of a view, after freeing the one before. */
+static void make_header(struct vs_view *view)
+{
+    vs_npy_free(npy);
+    npy = NULL;
+    assert_int_equal(vs_npy_new(view, &npy), 0);
+}
+
+/* Makes the header for rank's slice. members are keys of the view. */
+static void make_npy(int ranks, int64_t rank, const char *members)
 {
     struct vs_view *view = view_from(
         rank, NULL, "{'viewspec': 1, 'file': 'f', 'ranks': %d, 'view': {%s}}", ranks, members);
-    struct vs_npy *npy;
 
-    assert_int_equal(vs_npy_new(view, &npy), 0);
+    make_header(view);
     vs_view_unref(view);
-    return npy;
 }
 
 /* Returns the header's text without its padding, and checks everything around it. The caller
    frees it. */
-static char *text_of(const struct vs_npy *npy, int64_t size)
+static char *text_of(int64_t size)
 {
     size_t length = (size_t)vs_npy_length(npy), start, end = length - 1;
     unsigned char *header = malloc(length);
@@ -49,9 +57,9 @@ static char *text_of(const struct vs_npy *npy, int64_t size)
 }
 
 /* Checks the header's text. expected is that of a little-endian machine. */
-static void check(const struct vs_npy *npy, int64_t size, const char *expected)
+static void check(int64_t size, const char *expected)
 {
-    char *text = text_of(npy, size), *here = strdup(expected);
+    char *text = text_of(size), *here = strdup(expected);
 
     assert_non_null(here);
     for (char *order = here; NATIVE_IS_BIG && (order = strchr(order, '<')) != NULL;)
@@ -64,10 +72,8 @@ static void check(const struct vs_npy *npy, int64_t size, const char *expected)
 static void check_once(int ranks, int64_t rank, const char *members, int64_t size,
                        const char *expected)
 {
-    struct vs_npy *npy = npy_of(ranks, rank, members);
-
-    check(npy, size, expected);
-    vs_npy_free(npy);
+    make_npy(ranks, rank, members);
+    check(size, expected);
 }
 
 /* Checks the header of the slice of a single rank. */
@@ -94,15 +100,13 @@ TEST(test_darray)
 
 TEST(test_tiles)
 {
-    struct vs_npy *npy = npy_of(4, 0, DARRAY("C"));
-
-    check(npy, 0, F8("False", "0,"));
-    check(npy, 2 * 192, F8("False", "2, 4, 6"));
-    check(npy, 1000 * 192, F8("False", "1000, 4, 6"));
-    check(npy, INT64_MAX / 192 * 192, F8("False", "48038396025285290, 4, 6"));
-    check(npy, 200, F8("False", "25,"));
-    check(npy, 184, F8("False", "23,"));
-    vs_npy_free(npy);
+    make_npy(4, 0, DARRAY("C"));
+    check(0, F8("False", "0,"));
+    check(2 * 192, F8("False", "2, 4, 6"));
+    check(1000 * 192, F8("False", "1000, 4, 6"));
+    check(INT64_MAX / 192 * 192, F8("False", "48038396025285290, 4, 6"));
+    check(200, F8("False", "25,"));
+    check(184, F8("False", "23,"));
     check_once(4, 0, DARRAY("Fortran"), 2 * 192, F8("True", "4, 6, 2"));
 }
 
@@ -281,7 +285,6 @@ TEST(test_endless)
     char text[8192] =
         "{'viewspec': 1, 'file': 'f', 'types': {'t0': " STRUCT("'int', 'char'", "1, 1", "0, 4");
     struct vs_view *view;
-    struct vs_npy *npy;
 
     for (int i = 1; i <= 22; i++) {
         size_t used = strlen(text);
@@ -292,9 +295,8 @@ TEST(test_endless)
     }
     strcat(text, "}, 'view': {'etype': 't22'}}");
     view = view_from(0, NULL, "%s", text);
-    assert_int_equal(vs_npy_new(view, &npy), 0);
-    check(npy, 2 * vs_view_facts(view)->etype_size, LIST("'|V25165823'", "2,"));
-    vs_npy_free(npy);
+    make_header(view);
+    check(2 * vs_view_facts(view)->etype_size, LIST("'|V25165823'", "2,"));
     vs_view_unref(view);
     /* A dtype of more than 2^31-1 bytes becomes bytes. */
     check_alone("'etype': " STRUCT("'int', 'char'", "1000000000, 1", "0, 4000000000"), 4000000001,
@@ -306,7 +308,6 @@ TEST(test_long)
 {
     const size_t size = 1 << 20;
     char *members = malloc(size), *text;
-    struct vs_npy *npy;
     FILE *out = fmemopen(members, size, "w");
 
     assert_non_null(out);
@@ -321,25 +322,22 @@ TEST(test_long)
         fputs(i % 2 ? ", 'double'" : ", 'int'", out);
     fputs("]}", out);
     fclose(out);
-    npy = npy_of(1, 0, members);
+    make_npy(1, 0, members);
     assert_true(vs_npy_length(npy) > 65545);
-    text = text_of(npy, 30000);
+    text = text_of(30000);
     assert_non_null(strstr(text, NATIVE_IS_BIG ? "('f4999', '>f8')]" : "('f4999', '<f8')]"));
     assert_non_null(strstr(text, ")], 'fortran_order': False, 'shape': (1,), }"));
     free(text);
-    vs_npy_free(npy);
     free(members);
 }
 
 /* The header is as long as numpy.save's, and has room for every size. */
 TEST(test_length)
 {
-    struct vs_npy *npy = npy_of(4, 0, DARRAY("C"));
-
+    make_npy(4, 0, DARRAY("C"));
     assert_int_equal(vs_npy_length(npy), 128);
     for (int64_t size = 1; size > 0 && size < INT64_MAX / 7; size *= 3)
-        free(text_of(npy, size / 8 * 8));
-    vs_npy_free(npy);
+        free(text_of(size / 8 * 8));
 }
 
 TEST(test_read_back)
@@ -357,9 +355,9 @@ TEST(test_read_back)
         "4, 6), 'shape': (4, 6",
         "9223372036854775807, 2",
     };
-    struct vs_npy *npy = npy_of(4, 0, DARRAY("C"));
     char header[128], text[128];
 
+    make_npy(4, 0, DARRAY("C"));
     vs_npy_header(npy, 192, header);
     assert_int_equal(vs_npy_size(npy, header), 192);
     header[127] = ' ';
@@ -376,5 +374,4 @@ TEST(test_read_back)
     assert_int_equal(vs_npy_size(npy, header), -EINVAL);
     memset(header, 0, sizeof(header));
     assert_int_equal(vs_npy_size(npy, header), -EINVAL);
-    vs_npy_free(npy);
 }

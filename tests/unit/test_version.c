@@ -37,26 +37,19 @@ TEST(settles)
 
 TEST(differs)
 {
-    struct fs_version version = sample(1000, 5 * MS, 1000), other;
+    const struct fs_version version = sample(1000, 5 * MS, 1000);
+    struct fs_version others[] = {version, version, version, version, version};
 
     assert_true(fs_version_same(&version, &version));
-    other = version;
-    other.size++;
-    assert_false(fs_version_same(&version, &other));
-    other = version;
-    other.mtime.tv_nsec++;
-    assert_false(fs_version_same(&version, &other));
-    other = version;
-    other.ctime.tv_sec++;
-    assert_false(fs_version_same(&version, &other));
-    other = version;
-    other.changes++;
-    assert_false(fs_version_same(&version, &other));
-    other = version;
-    other.settled = false;
-    assert_false(fs_version_same(&version, &other));
-    assert_false(fs_version_same(&other, &version));
-    assert_false(fs_version_same(&other, &other));
+    others[0].size++;
+    others[1].mtime.tv_nsec++;
+    others[2].ctime.tv_sec++;
+    others[3].changes++;
+    others[4].settled = false;
+    for (int i = 0; i < 5; i++)
+        assert_false(fs_version_same(&version, &others[i]));
+    assert_false(fs_version_same(&others[4], &version));
+    assert_false(fs_version_same(&others[4], &others[4]));
 }
 
 /* A change of the attributes alone (ctime) unsettles a file, even if its contents are old. */
