@@ -12,6 +12,7 @@ work.py now                       prints the time in the unit of the logs
 work.py take|append|contribute|access MOUNT LOG WORKER [OPTION]...
 """
 import argparse
+import contextlib
 import errno
 import fcntl
 import json
@@ -166,12 +167,10 @@ class Worker:
         """Waits until it is the rank's turn. other: until it is another's, for a second at most."""
         end = time.monotonic() + (1 if other else 3600)
         while self.goes_on(0) and time.monotonic() < end:
-            try:
+            with contextlib.suppress(OSError):
                 turn = os.getxattr(os.path.join(self.args.mount, "o/ordered"), "user.mpiio.turn")
                 if (int(turn) == self.args.rank) != other:
                     return
-            except OSError:
-                pass
             time.sleep(0.01)
 
     def contribute(self):
@@ -208,43 +207,35 @@ class Worker:
         self.call(CLOSE, 0, number, os.close, fd)
 
     def run(self):
-        try:
+        with contextlib.suppress(Ended):
             getattr(self, self.args.work)()
-        except Ended:
-            pass
         self.write_log(DONE)
 
 
 def stops(pid):
     """Returns true if all threads of the process have stopped, or it has exited."""
-    try:
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
         for task in os.listdir(f"/proc/{pid}/task"):
             with open(f"/proc/{pid}/task/{task}/stat") as stat:
                 if stat.read().rpartition(")")[2].split()[0] not in "TZX":
                     return False
-    except (FileNotFoundError, ProcessLookupError):
-        pass
     return True
 
 
 def holds_lock(pid):
     """Returns true if the process, which must be stopped, holds the record's lock."""
-    try:
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
         for fd in os.listdir(f"/proc/{pid}/fdinfo"):
             with open(f"/proc/{pid}/fdinfo/{fd}") as info:
                 if any(line.startswith("lock:") and line.split()[-2] == str(LOCK_AT) for line in info):
                     return True
-    except (FileNotFoundError, ProcessLookupError):
-        pass
     return False
 
 
 def send(number, pids):
     for pid in pids:
-        try:
+        with contextlib.suppress(ProcessLookupError):  # an engine exits when the mount is degraded
             os.kill(pid, number)
-        except ProcessLookupError:  # an engine exits when the mount is degraded
-            pass
 
 
 def stop(pids):

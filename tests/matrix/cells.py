@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """One cell of the matrix: an operation under a fault. The operation runs in its own process. That
 is prepared, waits for the fault, and answers with a word: ok, an errno, a signal, end."""
+import contextlib
 import errno
 import mmap
 import os
@@ -196,9 +197,7 @@ class Cell:
     def give_up(self):
         if self.child:
             os.kill(self.child, signal.SIGKILL)
-        try:
+        with contextlib.suppress(OSError, Wrong):
             self.fault.clear(self.mount)
-        except (OSError, Wrong):
-            pass
         if self.mount:
             self.mount.kill()

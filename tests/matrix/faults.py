@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The faults of the matrix: how to inject and remove each one. With two nodes, a fault of a daemon
 hits node 1's, and the operation runs on node 0. Other faults hit both nodes."""
+import contextlib
 import errno
 import os
 import resource
@@ -17,12 +18,9 @@ LET_GO = Path(__file__).parents[1] / "let_go"
 
 def fill(path):
     """Writes until the disk is full."""
-    with open(path, "wb", buffering=0) as out:
-        try:
-            while True:
-                out.write(bytes(65536))
-        except OSError:
-            pass
+    with open(path, "wb", buffering=0) as out, contextlib.suppress(OSError):
+        while True:
+            out.write(bytes(65536))
 
 
 class Fault:
@@ -100,10 +98,8 @@ class Limit(Fault):
 
     def clear(self, mount):
         for pid, limits in self.before.items():
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 resource.prlimit(pid, self.what, limits)
-            except ProcessLookupError:
-                pass
         self.before = {}
 
     def mount(self, mount):
@@ -195,10 +191,8 @@ class Stopped(DaemonFault):
         await_true(lambda: all(state == "T" for state in states(self.pid)), "it is not stopped")
 
     def clear(self, mount):
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGCONT)
-        except ProcessLookupError:
-            pass
 
     def meanwhile(self, cell):
         if cell.nodes == 1:

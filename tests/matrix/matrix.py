@@ -20,7 +20,7 @@ import sys
 
 from cells import OPERATIONS, Cell
 from faults import FAULTS
-from mounts import Wrong
+from mounts import Wrong, page
 
 TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "faults.txt")
 
@@ -35,16 +35,6 @@ def table():
             assert len(answers) == len(OPERATIONS), line
             rows[fault, int(nodes)] = answers
     return rows
-
-
-def page():
-    """Formats the table in columns that are as narrow as possible. The page has 69 columns for
-    it."""
-    lines = [("fault", "n", *OPERATIONS)]
-    lines += [(fault, str(nodes), *answers) for (fault, nodes), answers in table().items()]
-    widths = [max(map(len, column)) for column in zip(*lines)]
-    for line in lines:
-        print(" ".join(word.ljust(width) for word, width in zip(line, widths)).rstrip())
 
 
 def answers_of(fault, nodes):
@@ -69,7 +59,8 @@ def answers_of(fault, nodes):
 def main():
     command, *names = sys.argv[1:]
     if command == "page":
-        return page()
+        lines = [(fault, str(nodes), *answers) for (fault, nodes), answers in table().items()]
+        return print(page([("fault", "n", *OPERATIONS), *lines]))
     expected, bad = table(), 0
     for fault in names:
         rows = (1, 2) if command == "find" else [n for name, n in expected if name == fault]

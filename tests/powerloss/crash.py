@@ -6,6 +6,7 @@ the commands on the PATH, tests/shared in PYTHONPATH, and MPIIO_SBIN and MPIIO_B
 environment.
 """
 import argparse
+import contextlib
 import os
 import random
 import selectors
@@ -17,7 +18,7 @@ import time
 
 from configurations import CONFIGURATIONS, KILLED, NODE, POWER, write_spec
 from model import LEVELS, judge, judge_records, read_log, unmounted
-from mounts import LIMIT, Mount, Wrong, await_true, device
+from mounts import LIMIT, Mount, Wrong, await_true, device, kill_all, page
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 STEPS = 60
@@ -35,10 +36,8 @@ class Disk:
         self.expect(b"ready")
 
     def tell(self, command):
-        try:
+        with contextlib.suppress(BrokenPipeError):
             self.program.stdin.write(command.encode() + b"\n")
-        except BrokenPipeError:
-            pass
 
     def expect(self, word):
         said = self.program.stdout.readline().strip()
@@ -60,24 +59,14 @@ def contents(folder):
     return {name: open(f"{folder}/{name}", "rb").read() for name in os.listdir(folder)}
 
 
-def end_all(pids):
-    for pid in pids:
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-
-
 def cut_off(folders):
     """Ends the connections of mounts whose daemons were killed. If a daemon was making the kernel
     invalidate pages, its connection would stay until the pages are written back, which never
     happens."""
     for folder in folders:
-        try:
+        with contextlib.suppress(Wrong, FileNotFoundError):
             with open(f"connections/{device(folder)}/abort", "w") as out:
                 out.write("1")
-        except (Wrong, FileNotFoundError):
-            pass
 
 
 class Round:
@@ -111,7 +100,7 @@ class Round:
 
     def kill(self):
         """Kills the daemons that the event kills, and their engines."""
-        end_all(self.victims())
+        kill_all(self.victims())
         cut_off(self.mount.folders[1:] if self.event == NODE else self.mount.folders)
 
     def work(self):
@@ -153,7 +142,7 @@ class Round:
         self.disk.tell("go")
 
     def switch_off(self):
-        end_all([self.worker.pid, *self.mount.processes(*NAMES)])
+        kill_all([self.worker.pid, *self.mount.processes(*NAMES)])
         cut_off(self.mount.folders)
         while self.read_log():
             pass
@@ -195,7 +184,7 @@ class Round:
         self.crashed |= self.disk.program.stdout in found
         if self.crashed and self.event != NODE:
             command.kill()
-            end_all(self.mount.processes(*NAMES))
+            kill_all(self.mount.processes(*NAMES))
             cut_off(self.mount.folders)
             self.disk.tell("go")
         said = command.communicate(timeout=LIMIT)[1]
@@ -205,7 +194,7 @@ class Round:
 
     def settle(self):
         """Ends all processes and mounts. Returns the files that survive."""
-        end_all([self.worker.pid, *self.mount.processes(*NAMES)])
+        kill_all([self.worker.pid, *self.mount.processes(*NAMES)])
         cut_off(self.mount.folders)
         self.disk.tell("go")
         if self.worker.wait(LIMIT) > 0:
@@ -232,7 +221,7 @@ class Round:
         try:
             return self.run_on_disk()
         except BaseException:
-            end_all(self.mount.processes(*NAMES))
+            kill_all(self.mount.processes(*NAMES))
             cut_off(self.mount.folders)
             self.mount.kill()
             self.disk.end()
@@ -315,13 +304,11 @@ def rounds(name, event, seed, count):
         yield here, kept
 
 
-def page(cells):
-    """Formats the table."""
+def table(cells):
     lines = [("mount", "crash", *LEVELS)]
     for (name, event), kept in cells.items():
         lines.append((name, event, *({True: "kept", False: "lost", None: "-"}[kept.get(level)] for level in LEVELS)))
-    widths = [max(map(len, column)) for column in zip(*lines)]
-    return "\n".join(" ".join(word.ljust(width) for word, width in zip(line, widths)).rstrip() for line in lines)
+    return page(lines)
 
 
 def arguments():
@@ -366,7 +353,7 @@ def main():
         seed += 1000
         if time.monotonic() >= end:
             break
-    print(page(cells))
+    print(table(cells))
     print(f"{crashes} crashes", file=sys.stderr)
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Mounts of the matrix, the soak and the crashes: on one node by mpiio-mount, on several by
 mpiio-engine; and their processes."""
+import contextlib
 import errno
 import os
 import shutil
@@ -98,11 +99,22 @@ def family(pid):
     """Returns the process and all its descendants."""
     found = [pid]
     for parent in found:
-        try:
+        with contextlib.suppress(OSError):
             found += map(int, open(f"/proc/{parent}/task/{parent}/children").read().split())
-        except OSError:
-            pass
     return found
+
+
+def kill_all(pids, how=signal.SIGKILL):
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, how)
+
+
+def page(lines):
+    """Formats lines of words in columns that are as narrow as possible."""
+    widths = [max(map(len, column)) for column in zip(*lines)]
+    return "\n".join(" ".join(word.ljust(width) for word, width in zip(line, widths)).rstrip()
+                     for line in lines)
 
 
 class Mount:
@@ -161,12 +173,10 @@ class Mount:
         number."""
         found = []
         for pid in sorted(int(name) for name in os.listdir("/proc") if name.isdigit()):
-            try:
+            with contextlib.suppress(OSError):
                 comm = open(f"/proc/{pid}/comm").read().strip()
                 if comm in names and self.mark.encode() in open(f"/proc/{pid}/environ", "rb").read().split(b"\0"):
                     found.append(pid)
-            except OSError:
-                pass
         return found
 
     def daemons(self):
@@ -227,11 +237,7 @@ class Mount:
         for folder in self.folders:
             while mounted(folder):
                 subprocess.run(["umount", "-l", folder])
-        for pid in self.all():
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+        kill_all(self.all())
         if self.engine:
             self.engine.kill()
             self.engine.wait()

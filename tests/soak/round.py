@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """One round: a random spec, random options, one node or several, and random operations on its
 slices, each followed in a model."""
-import contextlib
 import errno
 import json
 import os
@@ -13,7 +12,7 @@ import time
 
 from batch import Batch
 from model import Model
-from mounts import Mount, Wrong, await_true
+from mounts import Mount, Wrong, await_true, kill_all
 from specs import LIMIT, Views
 
 WARM = 40  # operations on a mount before its daemon's memory and descriptors count
@@ -148,9 +147,7 @@ class Round:
     def unmount(self):
         self.close_all()
         if self.rng.random() < 0.5:
-            for pid in self.mount.daemons():
-                with contextlib.suppress(ProcessLookupError):  # it may exit after another one
-                    os.kill(pid, signal.SIGTERM)
+            kill_all(self.mount.daemons(), signal.SIGTERM)  # one may exit after another one
         elif (answer := self.mount.unmount()) != "ok":
             raise Wrong(f"unmounting: {answer}")
         self.mount.ended()
@@ -164,9 +161,7 @@ class Round:
         """Sends SIGKILL to the daemons and engines. Lines of a log about another's exit do not
         count."""
         self.read_log()
-        for pid in self.mount.all():
-            with contextlib.suppress(ProcessLookupError):  # engines may exit after a daemon
-                os.kill(pid, signal.SIGKILL)
+        kill_all(self.mount.all())  # engines may exit after a daemon
         for worker in self.workers:
             worker.do("forget")
         self.mount.kill()

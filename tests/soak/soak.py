@@ -4,6 +4,7 @@
 import argparse
 import os
 import random
+import shutil
 import sys
 import time
 
@@ -105,10 +106,7 @@ def one_round(seed, number, options):
             worker.end()
         current.give_up()
         os.chdir("..")
-    for root, _, names in os.walk(folder, topdown=False):
-        for name in names:
-            os.remove(os.path.join(root, name))
-        os.rmdir(root)
+    shutil.rmtree(folder)
     return True
 
 

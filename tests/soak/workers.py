@@ -2,6 +2,7 @@
 """Processes that do operations on slices on request, as programs do, and keep slices open
 meanwhile; some of them under mpiio-run."""
 import collections
+import contextlib
 import errno
 import mmap
 import multiprocessing.connection
@@ -88,10 +89,8 @@ class Calls:
 
     def forget(self):
         """Closes handles of a daemon that was killed, and ignores errors."""
-        try:
+        with contextlib.suppress(OSError):
             self.close()
-        except OSError:
-            pass
 
     def extents(self, path):
         """Returns [start, end) of data, as lseek(2) reports."""
