@@ -29,7 +29,6 @@ static struct {
     bool used[MOST];           /* by block: some byte was frozen or stored */
     int outcome[MOST];         /* by block, as reported to the first node; 1: not yet */
     int64_t failing;
-    uint64_t total;
 } file;
 
 static void *get(size_t size)
@@ -49,7 +48,6 @@ void shared_file_create(int blocks)
     if (blocks > MOST)
         abort();
     file.blocks = blocks;
-    file.total = 0;
     file.failing = -1;
     if (file.stored == NULL) {
         file.stored = get(BLOCK);
@@ -84,11 +82,6 @@ size_t shared_file_own_size(void)
 size_t shared_file_own_start(int node)
 {
     return (size_t)node * shared_file_own_size();
-}
-
-uint64_t shared_file_stored(void)
-{
-    return file.total;
 }
 
 static bool is_set(const uint64_t *mask, size_t at)
@@ -260,7 +253,6 @@ static void await_lease(int node)
 
 static void store(int node, const char *bytes, size_t at, size_t length)
 {
-    file.total += length;
     if (file.blocks == 0)
         return;
     if (at + length > (size_t)file.blocks * BLOCK) {

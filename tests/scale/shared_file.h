@@ -20,7 +20,7 @@
  * reported as stored, or that a node has stored alone.
  */
 
-/* Creates the file. If blocks is 0, it only counts the stored bytes. */
+/* Creates the file. If blocks is 0, nothing is kept or checked. */
 void shared_file_create(int blocks);
 void shared_file_free(void);
 
@@ -43,8 +43,5 @@ void shared_file_store_alone(int node, int64_t block, const struct mpiio_slot *s
 /* Checks at the end that a node's part of a block is as reported. The bytes that slot still has
    may also be there; slot may be NULL. */
 void shared_file_check(int node, int64_t block, const struct mpiio_slot *slot);
-
-/* Returns how many bytes engines have stored in all. */
-uint64_t shared_file_stored(void);
 
 #endif

@@ -31,13 +31,6 @@ static void begin_run(int blocks, int checked)
     writers_create(blocks);
 }
 
-/* Runs until all nodes have left, or until no node should still be running. */
-static void run_out(double limit)
-{
-    while (run.left < run.nodes && world_step(limit))
-        continue;
-}
-
 /* Returns whether nothing was wrong. */
 static bool end_run(void)
 {
@@ -133,7 +126,8 @@ static bool simulate(int nodes, int fanout, enum fault fault, unsigned int seed)
     if (stays)
         for (int i = 0; i < nodes; i++)
             world_call(i, work + 1e6 + daemons_random(100000), daemons_goodbye, 0);
-    run_out(stays ? work + 3e6 : work + PATIENCE * 4);
+    while (run.left < run.nodes && world_step(stays ? work + 3e6 : work + PATIENCE * 4))
+        continue;
     if (stays)
         check_together();
     else if (run.happened)

@@ -21,8 +21,7 @@ struct writer {
     bool tried[WRITERS_BLOCKS];    /* the block was frozen before, and must be stored now */
     uint64_t version;              /* of the bytes that it writes */
     uint64_t epoch;                /* the epoch that bytes are frozen for; 0: none are */
-    bool may_wait;
-    int slot[WRITERS_BLOCKS]; /* slots that are frozen */
+    int slot[WRITERS_BLOCKS];      /* slots that are frozen */
     struct mpiio_flush_block list[WRITERS_BLOCKS];
     int32_t errors[WRITERS_BLOCKS];
     uint32_t count;
@@ -177,9 +176,9 @@ static void write_much(int node)
 static void freeze(int node, uint64_t epoch, bool sync)
 {
     struct writer *writer = &writers.writer[node];
+    bool may_wait = !sync && run.checks && daemons_random(4) != 0;
 
     writer->epoch = epoch;
-    writer->may_wait = !sync && run.checks && daemons_random(4) != 0;
     writer->count = 0;
     for (int i = 0; i < WRITERS_BLOCKS; i++) {
         struct mpiio_slot slot = slot_of(node, i);
@@ -191,7 +190,7 @@ static void freeze(int node, uint64_t epoch, bool sync)
         writer->list[writer->count++] =
             (struct mpiio_flush_block){.block = writer->block[i],
                                        .slot = (uint32_t)(node * WRITERS_BLOCKS + i),
-                                       .may_wait = writer->may_wait && !writer->tried[i]};
+                                       .may_wait = may_wait && !writer->tried[i]};
     }
 }
 
