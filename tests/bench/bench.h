@@ -29,16 +29,6 @@ static inline double bench_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* Returns the next number of a fixed pseudorandom series (splitmix64). Any state is a valid
-   start. */
-static inline uint64_t bench_random(uint64_t *state)
-{
-    uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return z ^ (z >> 31);
-}
-
 /*
  * Returns a checksum of words that depends on their order. position is the number of the first word
  * in the slice.

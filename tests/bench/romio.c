@@ -21,6 +21,7 @@
 
 #define BENCH_NAME "romio"
 
+#include "../shared/random.h"
 #include "bench.h"
 #include "fail.h"
 
@@ -136,7 +137,7 @@ static void read_random(const char *path, long long runs, long long count)
     uint64_t state = 1;
     double start = bench_now();
     for (long long i = 0; i < count; i++) {
-        uint64_t element = bench_random(&state) % (uint64_t)runs, word = 0;
+        uint64_t element = next_random(&state) % (uint64_t)runs, word = 0;
         MPI_Status status;
         check("read_at",
               MPI_File_read_at(file, (MPI_Offset)element, &word, 1, MPI_DOUBLE, &status));

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "core/slice.h"
+#include "../shared/random.h"
 #include "bench.h"
 #include "view.h"
 
@@ -34,7 +35,7 @@ static int read_random(struct mpiio_slice *slice, uint64_t runs, long long count
 {
     uint64_t state = 1;
     for (long long i = 0; i < count; i++) {
-        uint64_t element = bench_random(&state) % runs, word = 0;
+        uint64_t element = next_random(&state) % runs, word = 0;
         ssize_t got = mpiio_slice_read(slice, &word, sizeof(word), (int64_t)(element * 8));
         if (got < 0)
             return (int)got;

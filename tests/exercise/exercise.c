@@ -27,7 +27,7 @@
  */
 #include "exercise.h"
 #include "options.h"
-#include "random.h"
+#include "../shared/random.h"
 
 #include <errno.h>
 #include <fcntl.h>

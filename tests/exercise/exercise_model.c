@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "exercise.h"
-#include "random.h"
+#include "../shared/random.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -22,7 +22,7 @@
  * that failed. Prints a summary. Exit status: 0 all correct, 1 not, 2 usage.
  */
 #include "options.h"
-#include "random.h"
+#include "../shared/random.h"
 
 #include <errno.h>
 #include <fcntl.h>

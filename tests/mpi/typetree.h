@@ -156,9 +156,8 @@ struct tt_spec {
 /* Prints spec as JSON. A single view is printed as "view". */
 void tt_print_spec(FILE *out, const struct tt_spec *spec);
 
-/* Return random numbers. state starts as the seed. tt_below returns 0 .. bound - 1. */
+/* Returns a random number. state starts as the seed. */
 uint64_t tt_random(uint64_t *state);
-int tt_below(uint64_t *state, int bound);
 
 /* Makes a random spec. A wild one usually breaks the rules of chapter 13. */
 void tt_random_spec(uint64_t *state, struct tt_spec *spec);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "../shared/random.h"
+
 /*
  * Most random trees break some rule of chapter 13. So strides and displacements are mostly drawn
  * from values that keep a tree legal: the child is expanded for every rank, which shows how far
@@ -31,21 +33,12 @@ struct reach {
 /* A program may replace this function with its own. */
 __attribute__((weak)) uint64_t tt_random(uint64_t *state)
 {
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
-int tt_below(uint64_t *state, int bound)
-{
-    return (int)(tt_random(state) % (uint64_t)bound);
+    return next_random(state);
 }
 
 static int below(struct maker *maker, int bound)
 {
-    return tt_below(maker->random, bound);
+    return (int)(tt_random(maker->random) % (uint64_t)bound);
 }
 
 static bool one_in(struct maker *maker, int times)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef EXERCISE_RANDOM_H
-#define EXERCISE_RANDOM_H
+#ifndef SHARED_RANDOM_H
+#define SHARED_RANDOM_H
 
 #include <stdint.h>
 
-/* Returns the next number of a pseudorandom series (splitmix64). */
+/* Returns the next number of a pseudorandom series (splitmix64). Any state is a valid start. */
 static inline uint64_t next_random(uint64_t *state)
 {
     uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
