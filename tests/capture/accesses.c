@@ -22,7 +22,6 @@
 
 static unsigned char data[BYTES]; /* the file's bytes, where this rank has accessed them */
 static bool touched[BYTES];
-static MPI_Comm comm;
 static MPI_File file;
 
 /* Makes bytes that depend only on their offset, because ranks may overwrite each other's. */
@@ -33,11 +32,6 @@ static void *fill(int64_t offset, int bytes)
         touched[offset + i] = true;
     }
     return data + offset;
-}
-
-static void open_file(const char *path)
-{
-    file = open_with(comm, path, MPI_MODE_CREATE | MPI_MODE_RDWR);
 }
 
 static void put_values(int64_t offset, int count, MPI_Datatype type, int size)
@@ -220,11 +214,13 @@ static void keep_touched(void)
 
 int main(int argc, char **argv)
 {
+    MPI_Comm comm;
+
     start(&argc, &argv, MPI_THREAD_SINGLE);
     comm = argc == 3 && strcmp(argv[1], "self") == 0 ? MPI_COMM_SELF : MPI_COMM_WORLD;
     for (size_t i = 0; argc == 3 && i < sizeof(kinds) / sizeof(*kinds); i++)
         if (strcmp(kinds[i].name, argv[1]) == 0) {
-            open_file(argv[2]);
+            file = open_with(comm, argv[2], MPI_MODE_CREATE | MPI_MODE_RDWR);
             kinds[i].run();
             check(MPI_File_close(&file), "MPI_File_close");
         }
