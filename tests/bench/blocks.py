@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: MIT
 """P19: four nodes write the blocks of a 4-D array of doubles, and read them back. The peer is an MPI
 program, tests/bench/blocks.c."""
-import contextlib
 import json
 import os
-import time
 
-from testbed import CALL, FACTOR, READ, Failure, at_once, import_numpy, write_all
+from testbed import CALL, FACTOR, READ, Failure, at_once, import_numpy, opened, write_together
 
 NODES = 4
 
@@ -54,26 +52,12 @@ def read_all(fd, buffer):
             raise Failure("a short read")
 
 
-@contextlib.contextmanager
-def mounted_blocks(bench, setting, flags):
-    """Makes new mounts on the nodes, and opens each node's block. Yields the descriptors."""
-    with bench.mounted_nodes(block_spec(bench, setting), NODES) as points:
-        files = [os.open(point / f"rank{rank}", flags) for rank, point in enumerate(points)]
-        try:
-            yield files
-        finally:
-            for fd in files:
-                os.close(fd)
-
-
 def write_blocks(bench, setting, out):
-    """Each node writes its block. One fsync stores everything. Returns the seconds."""
+    """Each node writes its block. Returns the seconds."""
     data = block_data(bench, setting)
-    with mounted_blocks(bench, setting, os.O_WRONLY) as files:
-        start = time.perf_counter()
-        at_once(write_all, list(zip(files, data)))
-        os.fsync(files[0])
-        seconds = time.perf_counter() - start
+    with bench.mounted_nodes(block_spec(bench, setting), NODES) as points, \
+            opened(points, os.O_WRONLY) as files:
+        seconds = write_together(files, data)
         bench.check_written(out, f"{setting.name}, nodes")
     return seconds
 
@@ -83,7 +67,8 @@ def read_blocks(bench, setting):
     ROMIO, but the slices are not. Returns the seconds."""
     data = block_data(bench, setting)
     buffers = [bytearray(b"\1") * len(block) for block in data]
-    with mounted_blocks(bench, setting, os.O_RDONLY) as files:
+    with bench.mounted_nodes(block_spec(bench, setting), NODES) as points, \
+            opened(points, os.O_RDONLY) as files:
         _, seconds = at_once(read_all, list(zip(files, buffers)))
     if buffers != data:
         raise Failure(f"{setting.name}, nodes: read wrong data")
@@ -97,8 +82,6 @@ def rates(bench, writing, reading):
 
 
 def run_nodes(bench, setting):
-    bench.program_of_build("../../src/engine/mpiio-engine-mpich",
-                           "mpiio-engine-mpich is not built (libmpich-dev)")
     out = bench.fresh("out.dat")
     return rates(bench, write_blocks(bench, setting, out), read_blocks(bench, setting))
 

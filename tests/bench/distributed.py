@@ -12,8 +12,9 @@ import time
 from functools import partial
 
 from pool import read_slices
-from testbed import (BUILD, CALL, FACTOR, MIB, TOP, Failure, Unavailable, at_once, dealt, drop,
-                     import_numpy, program, run, wait_for, words_of, write_all, write_slice)
+from testbed import (BUILD, CALL, MIB, TOP, Failure, Unavailable, at_once, check_words, dealt, drop,
+                     import_numpy, opened, program, run, wait_for, words_of, write_slice,
+                     write_together)
 
 HOSTS = 4
 FILE = 64 * MIB  # bytes that P23 reads
@@ -41,12 +42,9 @@ class Hosts:
             raise Unavailable("hosts of a distributed filesystem need root")
         server, client = program("glusterfsd"), program("glusterfs")
         self.bench, self.dir = bench, bench.dir / "distributed"
-        for name in ("brick", "dfs", "at"):
+        for name in ("brick", "dfs"):
             (self.dir / name).mkdir(parents=True)
-        run("mount", "-t", "tmpfs", "tmpfs", self.dir / "at")
-        bench.mounts.insert(0, self.dir / "at")
-        run("mount", "--make-private", self.dir / "at")
-        run("mount", "--make-shared", self.dir / "at")
+        bench.shared_folder(self.dir / "at")
         with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as free:
             port = free.getsockname()[1]
         for name in ("server.vol", "client.vol"):
@@ -114,11 +112,7 @@ class Hosts:
             drop(self.dir / f"dfs{host}/x.dat")
 
     def check(self, setting, size, what):
-        numpy = import_numpy()
-        words = numpy.fromfile(self.dir / "brick/x.dat", "<u8")
-        want = numpy.arange(2 * size // 8, dtype=numpy.uint64) * numpy.uint64(FACTOR)
-        if not numpy.array_equal(words, want):
-            raise Failure(f"{setting.name}, {what}: wrong data in the file")
+        check_words(self.dir / "brick/x.dat", 2 * size, f"{setting.name}, {what}")
 
 
 def hosts_of(bench):
@@ -132,14 +126,9 @@ def run_nodes(bench, setting):
     """One mount on both hosts. One fsync stores everything."""
     hosts, data = hosts_of(bench), words_of(setting.run, WRITE)
     hosts.fresh()
-    with hosts.mounted(hosts.spec("x.dat", 2, setting), 2, "flush_interval=0") as points:
-        files = [os.open(point / f"rank{rank}", os.O_WRONLY) for rank, point in enumerate(points)]
-        start = time.perf_counter()
-        at_once(write_all, list(zip(files, data)))
-        os.fsync(files[0])
-        seconds = time.perf_counter() - start
-        for fd in files:
-            os.close(fd)
+    with hosts.mounted(hosts.spec("x.dat", 2, setting), 2, "flush_interval=0") as points, \
+            opened(points, os.O_WRONLY) as files:
+        seconds = write_together(files, data)
     hosts.check(setting, WRITE, "two nodes")
     return {"rate": 2 * WRITE / seconds / 1e6}
 

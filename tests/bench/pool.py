@@ -27,13 +27,10 @@ def make_places(bench):
     if os.geteuid() != 0:
         raise Unavailable("stores of each node's own need root")
     places = {name: bench.dir / name for name in ("at", "slow", "count")}
-    for path in places.values():
-        path.mkdir()
+    places["slow"].mkdir()
+    places["count"].mkdir()
     bench.words_file("slow/file.dat", bench.size // 8)
-    run("mount", "-t", "tmpfs", "tmpfs", places["at"])
-    bench.mounts.insert(0, places["at"])
-    run("mount", "--make-private", places["at"])
-    run("mount", "--make-shared", places["at"])
+    bench.shared_folder(places["at"])
     return places
 
 

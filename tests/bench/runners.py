@@ -17,8 +17,8 @@ from distributed import distributed_runners
 from pool import run_pool
 from records import record_runners
 from stores import store_runners, verify_blocks
-from testbed import (BUILD, CALL, MIB, RANKS, Failure, Unavailable, at_once, drop, import_numpy,
-                     note, program, rate, run, write_all, write_slice)
+from testbed import (CALL, MIB, RANKS, Failure, Unavailable, at_once, drop, import_numpy, note,
+                     opened, program, rate, run, write_slice, write_together)
 
 # The six times of DONIO.
 PHASES = ("wopen", "write", "wclose", "ropen", "read", "rclose")
@@ -53,17 +53,23 @@ def transposed(bench, setting):
     return numpy.memmap(bench.file(setting), "<u8", mode="r", shape=(side, side)).T
 
 
-def run_transposed(bench, setting):
-    with bench.mounted(bench.matrix_spec(setting)) as point:
-        return {"cold": rate(point / "rank0", bench.matrix() ** 2 * 8, bench.readers[0])}
+def rate_under(bench, how, expected, *paths):
+    """Returns the MB/s at which a program under mpiio-run reads the files."""
+    rate_of_all, total = bench.worker(how, *paths)
+    if total != expected:
+        raise Failure(f"under mpiio-run: {total} bytes instead of {expected}")
+    return rate_of_all
 
 
-def run_transposed_under(bench, setting):
+def rate_of(bench, path, expected, under):
+    if under:
+        return rate_under(bench, "read", expected, path)
+    return rate(path, expected, bench.readers[0])
+
+
+def run_transposed(bench, setting, under=False):
     with bench.mounted(bench.matrix_spec(setting)) as point:
-        rate_of_all, total = bench.worker("read", point / "rank0")
-    if total != bench.matrix() ** 2 * 8:
-        raise Failure(f"transposed, under mpiio-run: {total} bytes")
-    return {"cold": rate_of_all}
+        return {"cold": rate_of(bench, point / "rank0", bench.matrix() ** 2 * 8, under)}
 
 
 def run_transposed_numpy(bench, setting):
@@ -101,12 +107,11 @@ def run_write_mount(bench, setting, datarep="native", sync=True):
 
 
 def run_under(bench, setting, slices=1, how="read"):
-    """Writes or reads slices at once, by a program under mpiio-run."""
+    """Reads slices at once, by a program under mpiio-run."""
     with bench.mounted(bench.spec(setting)) as point:
-        rate_of_all, total = bench.worker(how, *(point / f"rank{i}" for i in range(slices)))
-    if total != slices * bench.slice:
-        raise Failure(f"under mpiio-run: {total} bytes instead of {slices} times {bench.slice}")
-    return {"cold" if how == "read" else how: rate_of_all}
+        return {"cold" if how == "read" else how:
+                rate_under(bench, how, slices * bench.slice,
+                           *(point / f"rank{i}" for i in range(slices)))}
 
 
 def run_write_under(bench, setting, sync=1):
@@ -127,29 +132,29 @@ def run_write_plain(bench, setting):
     return {"rate": 2 * bench.write / seconds / 1e6}
 
 
+def write_by_romio(bench, setting, mode):
+    """Writes into a new file. Returns the MB/s."""
+    out = bench.fresh("out.dat")
+    seconds = float(bench.romio(mode, out, setting.run, bench.write, CALL, ranks=2))
+    bench.check_written(out, f"{setting.name}, ROMIO {mode}")
+    return 2 * bench.write / seconds / 1e6
+
+
 def run_write_romio(bench, setting):
-    """The better of independent and collective writing, each into a new file."""
+    """The better of independent and collective writing."""
     values = {}
     for mode in ("write", "write_all"):
-        out = bench.fresh("out.dat")
         try:
-            seconds = float(bench.romio(mode, out, setting.run, bench.write, CALL, ranks=2))
-            bench.check_written(out, f"{setting.name}, ROMIO {mode}")
-        except Failure as error:  # one of them may lose data (pitfalls); the other still counts
+            values[f"{mode}_rate"] = write_by_romio(bench, setting, mode)
+        except Failure as error:  # one of them may lose data; the other still counts
             note(f"{setting.name}, ROMIO {mode}: {error}")
-            continue
-        values[f"{mode}_rate"] = 2 * bench.write / seconds / 1e6
     if not values:
         raise Failure(f"{setting.name}: ROMIO wrote nothing right")
     return {"rate": max(values.values()), **values}
 
 
 def run_write_all(bench, setting):
-    """Collective writing alone, into a new file."""
-    out = bench.fresh("out.dat")
-    seconds = float(bench.romio("write_all", out, setting.run, bench.write, CALL, ranks=2))
-    bench.check_written(out, f"{setting.name}, ROMIO write_all")
-    return {"rate": 2 * bench.write / seconds / 1e6}
+    return {"rate": write_by_romio(bench, setting, "write_all")}
 
 
 def stats_of(point):
@@ -157,21 +162,14 @@ def stats_of(point):
 
 
 def run_write_nodes(bench, setting):
-    """Two nodes write a slice each at once into a new file. One fsync stores everything."""
-    if not (BUILD / "src/engine/mpiio-engine-mpich").exists():
-        raise Unavailable("mpiio-engine-mpich is not built (libmpich-dev)")
+    """Two nodes write a slice each at once into a new file."""
     data = bench.write_data(setting)
     out = bench.fresh("out.dat")
-    with bench.mounted_nodes(bench.write_spec(setting), 2) as points:
-        files = [os.open(point / f"rank{rank}", os.O_WRONLY) for rank, point in enumerate(points)]
-        start = time.perf_counter()
-        at_once(write_all, list(zip(files, data)))
-        os.fsync(files[0])
-        seconds = time.perf_counter() - start
+    with bench.mounted_nodes(bench.write_spec(setting), 2) as points, \
+            opened(points, os.O_WRONLY) as files:
+        seconds = write_together(files, data)
         bench.check_written(out, f"{setting.name}, two nodes")
         counters = [stats_of(point)["cluster"] for point in points]
-        for fd in files:
-            os.close(fd)
     return {"rate": 2 * bench.write / seconds / 1e6,
             "stored": sum(counter["stored_bytes"] for counter in counters) / (2 * bench.write)}
 
@@ -201,9 +199,9 @@ def run_idle(bench, setting):
     bench.fresh("out.dat")
     with bench.mounted(bench.write_spec(setting)) as point:
         values = {"one": idle_percent(bench, point)}
-    if (BUILD / "src/engine/mpiio-engine-mpich").exists():
-        with bench.mounted_nodes(bench.write_spec(setting), 3) as points:
-            values["three"] = idle_percent(bench, points[0])
+    with contextlib.suppress(Unavailable), \
+            bench.mounted_nodes(bench.write_spec(setting), 3) as points:
+        values["three"] = idle_percent(bench, points[0])
     return values
 
 
@@ -215,16 +213,10 @@ def donio(bench, setting, path, *mode, start=run):
     return {"rate": 2 * nx * ny * nz * 32 / sum(times) / 1e6, **dict(zip(PHASES, times))}
 
 
-def run_donio_mount(bench, setting, options=()):
+def run_donio_mount(bench, setting, options=(), under=False):
     bench.fresh("out.dat")
     with bench.mounted(bench.write_spec(setting), *options) as point:
-        return donio(bench, setting, point / "rank0")
-
-
-def run_donio_under(bench, setting):
-    bench.fresh("out.dat")
-    with bench.mounted(bench.write_spec(setting)) as point:
-        return donio(bench, setting, point / "rank0", start=bench.under)
+        return donio(bench, setting, point / "rank0", start=bench.under if under else run)
 
 
 def run_donio_plain(bench, setting, *mode):
@@ -296,14 +288,9 @@ def fio(path, total, start=run):
     return json.loads(out[out.index("{"):])["jobs"][0]["read"]["iops"]
 
 
-def run_fio_mount(bench, setting):
+def run_fio_mount(bench, setting, under=False):
     with bench.mounted(bench.spec(setting)) as point:
-        return {"iops": fio(point / "rank0", bench.slice)}
-
-
-def run_fio_under(bench, setting):
-    with bench.mounted(bench.spec(setting)) as point:
-        return {"iops": fio(point / "rank0", bench.slice, start=bench.under)}
+        return {"iops": fio(point / "rank0", bench.slice, start=bench.under if under else run)}
 
 
 def run_fio_passthrough(bench, _setting):
@@ -343,10 +330,7 @@ def run_whole(bench, setting, under=False):
         for path in files if how == "cold" else ():
             drop(path)
         with bench.mounted(spec) as point:
-            if under:
-                values[how], _ = bench.worker("read", point / "whole")
-            else:
-                values[how] = rate(point / "whole", bench.slice, bench.readers[0])
+            values[how] = rate_of(bench, point / "whole", bench.slice, under)
     return values
 
 
@@ -384,7 +368,7 @@ RUNNERS: dict[str, Callable] = {
     "under_again": partial(run_under, how="again"),
     "two_under": partial(run_under, slices=2),
     "transposed": run_transposed,
-    "transposed_under": run_transposed_under,
+    "transposed_under": partial(run_transposed, under=True),
     "transposed_numpy": run_transposed_numpy,
     "passthrough": run_passthrough,
     "plain": run_plain,
@@ -401,7 +385,7 @@ RUNNERS: dict[str, Callable] = {
     "idle": run_idle,
     "donio_mount": run_donio_mount,
     "donio_unique": partial(run_donio_mount, options=("-o", "unique")),
-    "donio_under": run_donio_under,
+    "donio_under": partial(run_donio_mount, under=True),
     "donio_dsync": lambda bench, setting: run_donio_plain(bench, setting, "dsync"),
     "donio_plain": run_donio_plain,
     "cat": run_cat,
@@ -409,7 +393,7 @@ RUNNERS: dict[str, Callable] = {
     "small": partial(run_start, name="small", ranks=4, doubles=10**6),
     "large": partial(run_start, name="large", ranks=10**6, doubles=10**12),
     "fio_mount": run_fio_mount,
-    "fio_under": run_fio_under,
+    "fio_under": partial(run_fio_mount, under=True),
     "fio_passthrough": run_fio_passthrough,
     "whole": run_whole,
     "whole_under": partial(run_whole, under=True),

@@ -135,6 +135,34 @@ def at_once(work, arguments):
         return results, time.perf_counter() - start
 
 
+@contextlib.contextmanager
+def opened(points, flags):
+    """Opens each node's slice at its mount. Yields the descriptors."""
+    files = [os.open(point / f"rank{rank}", flags) for rank, point in enumerate(points)]
+    try:
+        yield files
+    finally:
+        for fd in files:
+            os.close(fd)
+
+
+def write_together(files, data):
+    """Each node writes its data. One fsync stores everything. Returns the seconds."""
+    start = time.perf_counter()
+    at_once(write_all, list(zip(files, data)))
+    os.fsync(files[0])
+    return time.perf_counter() - start
+
+
+def check_words(path, size, what, datarep="native"):
+    """Checks that a file has size bytes of words that identify their positions (bench.h)."""
+    numpy = import_numpy()
+    words = numpy.fromfile(path, NUMPY_TYPES[datarep])
+    want = numpy.arange(size // 8, dtype=numpy.uint64) * numpy.uint64(FACTOR)
+    if not numpy.array_equal(words, want):
+        raise Failure(f"{what}: wrong data in the file")
+
+
 def wait_for(condition, what, seconds=10.0):
     end = time.monotonic() + seconds
     while not condition():
@@ -314,11 +342,7 @@ class Testbed:
         return self.once(f"data{setting.run}", lambda: words_of(setting.run, self.write))
 
     def check_written(self, path, what, datarep="native"):
-        numpy = import_numpy()
-        words = numpy.fromfile(path, NUMPY_TYPES[datarep])
-        want = numpy.arange(2 * self.write // 8, dtype=numpy.uint64) * numpy.uint64(FACTOR)
-        if not numpy.array_equal(words, want):
-            raise Failure(f"{what}: wrong data in the file")
+        check_words(path, 2 * self.write, what, datarep)
 
     def expected(self, setting, rank, datarep="native"):
         """Returns the slice by numpy: a strided view of the file, one line for each run."""
@@ -335,6 +359,14 @@ class Testbed:
             self.mounts.append(path)
         return path
 
+    def shared_folder(self, path):
+        """Makes an empty folder whose mounts are visible in other mount namespaces."""
+        path.mkdir(parents=True)
+        run("mount", "-t", "tmpfs", "tmpfs", path)
+        self.mounts.insert(0, path)
+        run("mount", "--make-private", path)
+        run("mount", "--make-shared", path)
+
     @contextlib.contextmanager
     def mounted(self, spec, *options, name="mnt"):
         """Makes a new mount of a spec."""
@@ -348,6 +380,8 @@ class Testbed:
     @contextlib.contextmanager
     def mounted_nodes(self, spec, count):
         """Makes new mounts of a spec on that many nodes, all on this machine."""
+        self.program_of_build("../../src/engine/mpiio-engine-mpich",
+                              "mpiio-engine-mpich is not built (libmpich-dev)")
         points = [self.point(f"node{node}") for node in range(count)]
         run(TOP / "scripts/mpiio-mount", f"--hosts={','.join(['localhost'] * count)}",
             "-o", "flush_interval=0", spec, self.dir / "node%n", env=self.environment())
