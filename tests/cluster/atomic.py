@@ -11,13 +11,17 @@ the words, the even ones (1), and users of all words (0) share the file. Each ca
 prints a line: "write START END EVEN ODD", "read START END EVEN ODD", in ns, with "-" for words that
 are not covered; or "torn ...". Each read must find one stamp in the even words and one in the odd
 words. There must be an order of all calls, which agrees with real time, such that each read returns
-the stamp of the write before it.
+the stamps of the writes before it (tests/history/linear.py).
 """
 import os
 import sys
 import time
 
 import numpy
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../history")
+import linear  # noqa: E402
+from linear import Read, Write  # noqa: E402
 
 
 def use(path, size, calls, user, half):
@@ -45,46 +49,26 @@ def use(path, size, calls, user, half):
     os.close(fd)
 
 
-def judge(writes, reads):
-    """Returns a list of violations. writes: {stamp: (start, end)} of one kind of words; reads:
-    [(start, end, stamp)]."""
-    wrong = []
-    for start, end, stamp in reads:
-        if stamp not in writes:
-            wrong.append(f"{stamp} was never written")
-        elif writes[stamp][0] > end:
-            wrong.append(f"{stamp} is read before it is written")
-        else:
-            newer = [other for other, (first, last) in writes.items()
-                     if first > writes[stamp][1] and last < start]
-            if newer:
-                wrong.append(f"{stamp} is read after {newer[0]} took its place")
-    reads = sorted(reads)
-    for i, (_, end, stamp) in enumerate(reads):
-        for start, _, later in reads[i + 1:]:
-            if start > end and writes[later][1] < writes[stamp][0]:
-                wrong.append(f"{later} is read after {stamp}, which is newer")
-    return wrong
-
-
 def check(logs):
-    lines = [line.split() for log in logs for line in open(log)]
-    wrong = [" ".join(line) for line in lines if line[0] == "torn"]
-    for column in (3, 4):
-        said = [line for line in lines if line[0] != "torn" and line[column] != "-"]
-        writes = {int(line[column]): (int(line[1]), int(line[2]))
-                  for line in said if line[0] == "write"}
-        writes[0] = (0, 0)
-        wrong += judge(writes, [(int(line[1]), int(line[2]), int(line[column]))
-                                for line in said if line[0] == "read"])
-    met = sum(1 for line in lines if line[0] == "read"
-              and len({int(stamp) // 1000000 for stamp in line[3:] if stamp != "-"}) == 2)
-    print(f"{len(lines)} calls, {len(wrong)} are wrong; {met} reads found two writers")
+    calls, wrong, met = [], [], 0
+    for log in logs:
+        for line in open(log):
+            kind, start, end, *stamps = line.split()
+            if kind == "torn":
+                wrong.append(line)
+                continue
+            cells = {cell: int(stamp) for cell, stamp in zip(("even", "odd"), stamps) if stamp != "-"}
+            if kind == "write":
+                calls.append(Write(int(start), int(end), tuple(cells), max(cells.values()), log))
+            else:
+                calls.append(Read(int(start), int(end), cells, log))
+                met += len({stamp // 1000000 for stamp in cells.values()}) == 2
+    problem = linear.check(calls)
+    print(f"{len(calls)} calls, {len(wrong)} are torn; {met} reads found two writers")
     if met == 0:
-        wrong.append("nobody met anybody: nothing is shown")
-    for line in wrong[:20]:
-        print("   ", line)
-    return 1 if wrong or not lines else 0
+        print("    nobody met anybody: nothing is shown")
+    print(*wrong[:20], problem or "")
+    return 1 if wrong or problem or met == 0 else 0
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Programs of tests/bats/assembled.bats."""
+import contextlib
 import fcntl
 import mmap
 import os
@@ -71,12 +72,10 @@ def kill_and_sync():
     mine = os.environ["MPIIO_TEST"].encode()
     def processes(name):
         for pid in filter(str.isdigit, os.listdir("/proc")):
-            try:
+            with contextlib.suppress(OSError):
                 if name in os.readlink(f"/proc/{pid}/exe") and \
                         b"MPIIO_TEST=" + mine in open(f"/proc/{pid}/environ", "rb").read():
                     yield int(pid), open(f"/proc/{pid}/cmdline").read()
-            except OSError:
-                pass
     if sys.argv[1] == "node":
         victim = next(pid for pid, line in processes("mpiio-fused") if "/m2" in line)
     else:

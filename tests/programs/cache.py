@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 
-from common import at_once, stats
+from common import at_once, overwrite, stats
 
 
 def dropped():
@@ -18,9 +18,7 @@ def dropped():
 def patch():
     """Writes to the file, past the mount. Arguments: offset, length, byte."""
     offset, length, byte = map(int, sys.argv[1:])
-    fd = os.open("b.dat", os.O_WRONLY)
-    assert os.pwrite(fd, bytes([byte]) * length, offset) == length
-    os.close(fd)
+    overwrite("b.dat", bytes([byte]) * length, (offset,))
 
 
 def changes_a_moment_after_an_open():

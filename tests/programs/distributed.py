@@ -110,13 +110,9 @@ def opening_a_slice_shows_holes():
         finally:
             os.close(fd)
     assert data_at("m1/rank0") == "ENXIO", data_at("m1/rank0")
-    fd = os.open("m0/rank0", os.O_RDWR)
-    os.pwrite(fd, b"x" * 4096, 524288)
-    os.close(fd)
+    overwrite("m0/rank0", b"x" * 4096, (524288,))
     assert data_at("m1/rank0") == 524288, data_at("m1/rank0")
-    fd = os.open("dfs2/x.dat", os.O_RDWR)
-    os.pwrite(fd, b"x" * 4096, 65536)
-    os.close(fd)
+    overwrite("dfs2/x.dat", b"x" * 4096, (65536,))
     assert data_at("m0/rank0") == data_at("m1/rank0") == 65536
     fd = os.open("m1/rank0", os.O_RDWR)
     os.posix_fallocate(fd, 0, 2097152)

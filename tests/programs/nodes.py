@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 
-from common import await_true, fails, slice_of, stats
+from common import await_true, fails, overwrite, slice_of, stats
 from slices import merged
 
 
@@ -30,8 +30,7 @@ def what_was_closed_or_synced():
     for round in range(20):
         writer, other = f"m{round % 3}", f"m{(round + 1) % 3}"
         part = slice_of(1, 2048 + 512 * round, round)
-        with open(f"{writer}/rank1", "r+b") as out:
-            out.write(part)
+        overwrite(f"{writer}/rank1", part)
         assert os.stat(f"{other}/rank1").st_size == len(part)
         assert open(f"{other}/rank1", "rb").read() == part, round
         os.fsync(reader)
@@ -54,8 +53,7 @@ def pages_are_kept_across_opens():
     assert stats("m1")["slice_reads"] == before
     for round in range(5):
         part = slice_of(1, 2048, round)
-        with open("m0/rank1", "r+b") as out:
-            out.write(part)
+        overwrite("m0/rank1", part)
         assert open("m1/rank1", "rb").read() == part, round
 
 
