@@ -273,7 +273,6 @@ static int nest_members(struct vs_spec *outer)
     spec->text = outer->text;
     spec->scope.text = &spec->text;
     spec->scope.error = error;
-    spec->rank_word = "member";
     spec->overrides = &own;
     spec->folder = "/";
     spec->views = outer->members->named;
@@ -341,7 +340,6 @@ static int parse(const char *text, size_t length, bool shorthand, const char *so
     spec->text.names = spec->overrides->from_options ? &vs_names_options : &vs_names_fields;
     spec->scope.text = &spec->text;
     spec->scope.error = error;
-    spec->rank_word = "rank";
     spec->bytes = vs_arena_alloc(&spec->arena, length + 1);
     if (spec->arena.failure) {
         vs_note(error, -ENOMEM, source, "out of memory");

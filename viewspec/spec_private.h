@@ -37,7 +37,6 @@ struct vs_spec {
     json_t *defines; /* name -> string, from -D */
     char *file;
     int64_t ranks;
-    const char *rank_word; /* the word for a rank in errors */
     struct vs_scope scope; /* without a rank: the values that are common to all. Its error is
                               valid during the parse */
     struct named_view *views;

@@ -58,8 +58,8 @@ static int name_rank(const struct vs_spec *spec, const struct vs_scope *scope,
 {
     size_t used = strlen(error->reason);
     if (error->code == -EINVAL && scope->uses_rank && spec->ranks > 1)
-        snprintf(error->reason + used, sizeof(error->reason) - used, " (%s %lld)", spec->rank_word,
-                 (long long)scope->rank);
+        snprintf(error->reason + used, sizeof(error->reason) - used, " (%s %lld)",
+                 spec->bytes ? "rank" : "member", (long long)scope->rank);
     return error->code;
 }
 

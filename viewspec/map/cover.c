@@ -198,12 +198,10 @@ static int cut(struct walk *walk, struct pieces *pieces, const struct vs_item *i
         begin = end = behind;
     if (behind - first - (end - begin) > CELLS_AT_ENDS)
         walk->walked = true;
-    for (int64_t k = first; k < begin && !error; k++)
-        error = add_cells(walk, pieces, item, k, k + 1, base, cell);
-    if (begin < end && !error)
-        error = add_cells(walk, pieces, item, begin, end, base, cell);
-    for (int64_t k = end; k < behind && !error; k++)
-        error = add_cells(walk, pieces, item, k, k + 1, base, cell);
+    for (int64_t k = first, next; k < behind && !error; k = next) {
+        next = k == begin ? end : k + 1;
+        error = add_cells(walk, pieces, item, k, next, base, cell);
+    }
     return error;
 }
 

@@ -142,16 +142,12 @@ static bool fill_sequence(struct vs_shapes *shapes, const struct vs_node *node,
 
 static const struct vs_shape *shape_of_list(struct vs_shapes *shapes, const struct vs_node *node)
 {
-    const struct vs_shape *shape = NULL;
+    const struct vs_shape *shape;
     struct vs_shape_part *parts = calloc((size_t)node->count, sizeof(*parts));
+    bool filled =
+        parts && (node->kind == VS_BLOCKS ? fill_blocks : fill_sequence)(shapes, node, parts);
     int64_t before = 0;
-    struct vs_shape draft;
-
-    if (parts == NULL)
-        return NULL;
-    if (!(node->kind == VS_BLOCKS ? fill_blocks : fill_sequence)(shapes, node, parts))
-        goto out;
-    draft = (struct vs_shape){
+    struct vs_shape draft = {
         .kind = VS_SHAPE_LIST,
         .disjoint = node->disjoint,
         .size = node->size,
@@ -159,12 +155,12 @@ static const struct vs_shape *shape_of_list(struct vs_shapes *shapes, const stru
         .count = node->count,
         .parts = parts,
     };
-    for (int64_t i = 0; i < node->count; i++) {
+
+    for (int64_t i = 0; filled && i < node->count; i++) {
         parts[i].before = before;
         before += parts[i].shape->size;
     }
-    shape = shapes_intern(shapes, &draft);
-out:
+    shape = filled ? shapes_intern(shapes, &draft) : NULL;
     free(parts);
     return shape;
 }
