@@ -91,10 +91,6 @@ static const struct view_option {
 };
 #define OPTIONS (sizeof(options) / sizeof(*options))
 
-/* The values of --format, in the order of enum view_format. */
-static const char *const formats[] = {"text", "csv", "json"};
-#define FORMATS (sizeof(formats) / sizeof(*formats))
-
 int view_usage(const struct view_command *command, const char *what, const char *why)
 {
     view_message("%s: %s%s%s (see mpiio-view %s --help)", command->name, what, *why ? ": " : "",
@@ -161,8 +157,11 @@ static int parse_size(const struct view_command *command, const char *option, co
 
 static int parse_format(const struct view_command *command, enum view_format *format)
 {
-    for (size_t i = 0; i < FORMATS; i++)
-        if (!strcmp(formats[i], optarg)) {
+    static const char *const names[] = {
+        [VIEW_TEXT] = "text", [VIEW_CSV] = "csv", [VIEW_JSON] = "json"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (!strcmp(names[i], optarg)) {
             *format = (enum view_format)i;
             return VIEW_DONE;
         }

@@ -359,11 +359,6 @@ static struct vs_type make_resized(const struct site *site)
     return vs_type_resized(site->b->arena, lb, extent, &old);
 }
 
-static struct vs_type make_dup(const struct site *site)
-{
-    return old_type(site);
-}
-
 /* Distributes blocks to the ranks in rank order, over size elements. */
 static struct vs_type deal(const struct site *site, int64_t size, int64_t length)
 {
@@ -433,8 +428,8 @@ static const struct constructor {
      false,
      {"type", "gsizes", "distribs", "dargs", "psizes", "order", "oldtype"}},
     {"resized", make_resized, false, {"type", "lb", "extent", "oldtype"}},
-    {"dup", make_dup, false, {"type", "oldtype"}},
-    {"broadcast", make_dup, false, {"type", "oldtype"}},
+    {"dup", old_type, false, {"type", "oldtype"}},
+    {"broadcast", old_type, false, {"type", "oldtype"}},
     {"scatter", make_scatter, false, {"type", "blocklength", "oldtype"}},
     {"hpf_block", make_hpf_block, false, {"type", "size", "oldtype"}},
     {"hpf_cyclic", make_hpf_cyclic, false, {"type", "size", "blocklength", "oldtype"}},
@@ -464,7 +459,7 @@ static struct vs_type build_object(struct vs_builder *b, json_t *json, const str
         return (struct vs_type){0};
     site.bytes = constructor->bytes;
     site.cut = b->array;
-    if (constructor->make != make_resized && constructor->make != make_dup)
+    if (constructor->make != make_resized && constructor->make != old_type)
         b->array = NULL;
     type = constructor->make(&site);
     if (!failed(b) && type.node && !type.node->monotonic && !b->blame)
