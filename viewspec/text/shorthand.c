@@ -442,7 +442,6 @@ static json_t *all_places(struct reader *r)
                  pointer);
         put(r, all, whole, json_incref(offset));
     }
-    put(r, all, "", json_integer(0));
     put(r, all, "/view/filetype", json_integer(r->form_at - r->words.text.bytes));
     for (size_t i = 0; i < CLAUSES; i++)
         if (r->at[i] && clauses[i].pointer)
