@@ -189,15 +189,18 @@ static bool simulate_mixed(unsigned int seed)
     return end_run();
 }
 
+/* The traffic of an epoch: of the busiest node, and the mean. */
+struct traffic {
+    double most_messages, most_bytes, mean_messages, mean_bytes;
+};
+
 /* The costs of an epoch. */
 struct costs {
-    double messages, bytes; /* sent and received, of node 0 and of the busiest node */
-    double most_messages, most_bytes, mean_messages, mean_bytes;
+    double messages, bytes; /* sent and received, of node 0 */
+    struct traffic daemons, engines;
     double idle_messages, idle_bytes; /* of node 0, in a second */
-    double most_memory, time;
-    double death_messages, death_time;    /* of the busiest node, and until all nodes act alone */
-    double engine_messages, engine_bytes; /* of the busiest engine */
-    double engine_mean_messages, engine_mean_bytes, engine_memory;
+    double most_memory, engine_memory, time;
+    double death_messages, death_time; /* of the busiest node, and until all nodes act alone */
 };
 
 static void reset_traffic(void)
@@ -206,38 +209,27 @@ static void reset_traffic(void)
         world.node[i].work = world.node[i].beats = world.node[i].engine = (struct world_traffic){0};
 }
 
-static void sum_up_engines(struct costs *costs, int epochs)
+/* Adds what a node has sent and received in some epochs. */
+static void add_traffic(struct traffic *sum, const struct world_traffic *traffic, int epochs)
 {
-    for (int i = 0; i < run.nodes; i++) {
-        double messages = (double)world.node[i].engine.messages / epochs;
-        double bytes = (double)world.node[i].engine.bytes / epochs;
+    double messages = (double)traffic->messages / epochs, bytes = (double)traffic->bytes / epochs;
 
-        costs->engine_mean_messages += messages / run.nodes;
-        costs->engine_mean_bytes += bytes / run.nodes;
-        costs->engine_messages = fmax(costs->engine_messages, messages);
-        costs->engine_bytes = fmax(costs->engine_bytes, bytes);
-        costs->engine_memory = fmax(costs->engine_memory, (double)engines_memory(i));
-    }
+    sum->mean_messages += messages / run.nodes;
+    sum->mean_bytes += bytes / run.nodes;
+    sum->most_messages = fmax(sum->most_messages, messages);
+    sum->most_bytes = fmax(sum->most_bytes, bytes);
 }
 
 static void sum_up(struct costs *costs, int epochs)
 {
-    const struct world_node *first = &world.node[0];
-
-    costs->messages = (double)first->work.messages / epochs;
-    costs->bytes = (double)first->work.bytes / epochs;
+    costs->messages = (double)world.node[0].work.messages / epochs;
+    costs->bytes = (double)world.node[0].work.bytes / epochs;
     for (int i = 0; i < run.nodes; i++) {
-        double messages = (double)world.node[i].work.messages / epochs;
-        double bytes = (double)world.node[i].work.bytes / epochs;
-        double memory = (double)world_memory(i);
-
-        costs->mean_messages += messages / run.nodes;
-        costs->mean_bytes += bytes / run.nodes;
-        costs->most_messages = fmax(costs->most_messages, messages);
-        costs->most_bytes = fmax(costs->most_bytes, bytes);
-        costs->most_memory = fmax(costs->most_memory, memory);
+        add_traffic(&costs->daemons, &world.node[i].work, epochs);
+        add_traffic(&costs->engines, &world.node[i].engine, epochs);
+        costs->most_memory = fmax(costs->most_memory, (double)world_memory(i));
+        costs->engine_memory = fmax(costs->engine_memory, (double)engines_memory(i));
     }
-    sum_up_engines(costs, epochs);
 }
 
 static bool has_finished(uint64_t epoch)
@@ -339,8 +331,8 @@ static bool print_homes(int nodes, int fanout, int epochs, bool json)
                   "\"mean_messages\": %.1f, \"mean_bytes\": %.0f, \"memory\": %.0f, "
                   "\"time_us\": %.0f}\n"
                 : "%8d %10.1f %12.0f %8.1f %10.0f %10.0f %9.0f\n",
-           nodes, costs.engine_messages, costs.engine_bytes, costs.engine_mean_messages,
-           costs.engine_mean_bytes, costs.engine_memory, costs.time);
+           nodes, costs.engines.most_messages, costs.engines.most_bytes,
+           costs.engines.mean_messages, costs.engines.mean_bytes, costs.engine_memory, costs.time);
     return good;
 }
 
@@ -360,9 +352,10 @@ static bool print_costs(int nodes, int fanout, int epochs, bool json)
                   "\"death_messages\": %.0f, \"death_us\": %.0f}\n"
                 : "%8d %8d %5d %10.1f %10.0f %10.1f %10.0f %8.2f %8.0f %9.1f %9.0f %10.0f %9.0f "
                   "%9.0f %10.0f\n",
-           nodes, fanout, depth, costs.messages, costs.bytes, costs.most_messages, costs.most_bytes,
-           costs.mean_messages, costs.mean_bytes, costs.idle_messages, costs.idle_bytes,
-           costs.most_memory, costs.time, costs.death_messages, costs.death_time);
+           nodes, fanout, depth, costs.messages, costs.bytes, costs.daemons.most_messages,
+           costs.daemons.most_bytes, costs.daemons.mean_messages, costs.daemons.mean_bytes,
+           costs.idle_messages, costs.idle_bytes, costs.most_memory, costs.time,
+           costs.death_messages, costs.death_time);
     return good;
 }
 
