@@ -70,12 +70,6 @@ int mpiio_listener_open(struct mpiio_listener *listener, int fd)
 
 /* Sessions. */
 
-static struct mpiio_sessions *list_of(struct mpiio_listener *listener,
-                                      const struct mpiio_session *session)
-{
-    return session->known ? &listener->served : &listener->strangers;
-}
-
 /* Returns the number of sessions of a list that were not shut down. With the lock held. */
 static unsigned count_open(const struct mpiio_sessions *list)
 {
@@ -120,7 +114,7 @@ static bool enlist(struct mpiio_listener *listener, struct mpiio_session *sessio
 static void unlist(struct mpiio_listener *listener, struct mpiio_session *session)
 {
     pthread_mutex_lock(&listener->lock);
-    TAILQ_REMOVE(list_of(listener, session), session, others);
+    TAILQ_REMOVE(session->known ? &listener->served : &listener->strangers, session, others);
     pthread_mutex_unlock(&listener->lock);
 }
 
