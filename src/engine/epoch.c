@@ -101,16 +101,6 @@ static int look_at_blocks(struct epoch *epoch, const struct mpiio_message_flush 
     return 0;
 }
 
-static void free_epoch(struct epoch *epoch)
-{
-    engine_home_free(epoch->home);
-    free(epoch->out);
-    free(epoch->in);
-    free(epoch->sources);
-    free(epoch->wants);
-    vs_arena_free(&epoch->arena);
-}
-
 /* Returns a new list of empty parts for the sources, or NULL. */
 static struct engine_part *same_nodes(struct epoch *epoch)
 {
@@ -357,5 +347,10 @@ void engine_epoch(const struct engine_means *means, const struct mpiio_message_f
     for (uint32_t i = 0; i < run->count; i++)
         if (error != 0 || result->error != 0)
             errors[i] = error != 0 ? error : result->error;
-    free_epoch(&epoch);
+    engine_home_free(epoch.home);
+    free(epoch.out);
+    free(epoch.in);
+    free(epoch.sources);
+    free(epoch.wants);
+    vs_arena_free(&epoch.arena);
 }

@@ -455,17 +455,6 @@ static void store_long_run(struct engine_home *home, const struct long_run *run,
     store_ranges(home, run->group, count, file, counters);
 }
 
-/* Collective: each node writes a long run of its own, or takes part without one, `most` times. */
-static void store_long_runs(struct engine_home *home, int64_t most, struct engine_file *file,
-                            struct mpiio_epoch_counters *counters)
-{
-    for (int64_t i = 0; i < most; i++)
-        if ((size_t)i < home->long_count)
-            store_long_run(home, &home->long_runs[i], file, counters);
-        else
-            engine_file_write_all(file, NULL, 0, 0, counters);
-}
-
 bool engine_home_store(struct engine_home *home, struct engine_file *file,
                        struct engine_collective *engines, struct mpiio_epoch_counters *counters)
 {
@@ -480,7 +469,12 @@ bool engine_home_store(struct engine_home *home, struct engine_file *file,
         if (home->groups[i].missing > 0)
             most[1] = 1;
     engine_collective_max(engines, most, 2);
-    store_long_runs(home, most[0], file, counters);
+    /* Each node writes a long run of its own, or takes part without one. */
+    for (size_t i = 0; i < (size_t)most[0]; i++)
+        if (i < home->long_count)
+            store_long_run(home, &home->long_runs[i], file, counters);
+        else
+            engine_file_write_all(file, NULL, 0, 0, counters);
     for (size_t i = home->first; i < home->group_count; i++)
         if (is_ready(&home->groups[i]))
             close_group(home, &home->groups[i]);
