@@ -10,11 +10,6 @@
 
 #define PIECE ((int64_t)64 << 10)
 
-struct making {
-    struct mpiio_pool_plan *plan;
-    char *taken; /* after the last planned byte */
-};
-
 static int64_t touched(const struct mpiio_batch_part *part)
 {
     int64_t stride = part->count > 1 ? llabs(part->stride) : 0;
@@ -55,8 +50,7 @@ static void count_touched(struct mpiio_pool_plan *plan, const struct mpiio_block
 /* Adds the parts of one walk block to the plan. A pool block consists of whole walk blocks. */
 static bool visit(struct mpiio_block_walk *walk)
 {
-    struct making *making = walk->argument;
-    struct mpiio_pool_plan *plan = making->plan;
+    struct mpiio_pool_plan *plan = walk->argument;
     int64_t block = walk->block * MPIIO_BLOCK_SIZE / plan->block;
 
     if (plan->parts + (uint32_t)walk->batches.count > MPIIO_POOL_PARTS)
@@ -67,25 +61,21 @@ static bool visit(struct mpiio_block_walk *walk)
         plan->range[plan->ranges++] = (struct mpiio_pool_range){
             .block = block, .memory = walk->batches.part[0].memory, .first = plan->parts};
     }
-    for (int i = 0; i < walk->batches.count; i++) {
+    for (int i = 0; i < walk->batches.count; i++)
         add_to_plan(plan, &walk->batches.part[i]);
-        making->taken = walk->batches.part[i].memory +
-                        walk->batches.part[i].length * walk->batches.part[i].count;
-    }
     count_touched(plan, walk);
     return true;
 }
 
 size_t mpiio_pool_plan_make(struct mpiio_pool_plan *plan, const struct mpiio_transfer *transfer)
 {
-    struct making making = {.plan = plan, .taken = transfer->buffer};
     size_t most = (size_t)MPIIO_POOL_BLOCK;
 
     plan->ranges = 0;
     plan->parts = 0;
     plan->touched = 0;
-    mpiio_block_walk(transfer, transfer->length < most ? transfer->length : most, visit, &making);
-    return (size_t)(making.taken - transfer->buffer);
+    return mpiio_block_walk(transfer, transfer->length < most ? transfer->length : most, visit,
+                            plan);
 }
 
 /* Returns true if at least half of the pieces of the blocks are touched. One block is not

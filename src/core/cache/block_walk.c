@@ -7,10 +7,11 @@ static void visit_portion(struct mpiio_batches *batches)
 
     portion->block = batches->window_start / MPIIO_BLOCK_SIZE;
     batches->stopped = !portion->visit(portion);
+    portion->first = batches->part[0].memory;
 }
 
-void mpiio_block_walk(const struct mpiio_transfer *transfer, size_t bytes,
-                      bool (*visit)(struct mpiio_block_walk *portion), void *argument)
+size_t mpiio_block_walk(const struct mpiio_transfer *transfer, size_t bytes,
+                        bool (*visit)(struct mpiio_block_walk *portion), void *argument)
 {
     struct vs_cursor cursor;
     struct vs_batch batch;
@@ -25,14 +26,7 @@ void mpiio_block_walk(const struct mpiio_transfer *transfer, size_t bytes,
         mpiio_batches_add(&portion.batches,
                           mpiio_batch_part_of(&batch, transfer->buffer, transfer->position));
     mpiio_batches_flush(&portion.batches);
-}
-
-bool mpiio_block_walk_stop(const struct mpiio_block_walk *portion, struct mpiio_transfer *transfer,
-                           int error)
-{
-    transfer->bytes = (size_t)(portion->batches.part[0].memory - transfer->buffer);
-    transfer->error = error;
-    return false;
+    return portion.batches.stopped ? (size_t)(portion.first - transfer->buffer) : bytes;
 }
 
 struct mpiio_mask_runs mpiio_block_walk_runs(const struct mpiio_batch_part *part)

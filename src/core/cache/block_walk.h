@@ -14,17 +14,14 @@ struct mpiio_block_walk {
     int64_t block;                /* number of the block */
     /* Called for each block range, in slice order. Returns false to end the walk. */
     bool (*visit)(struct mpiio_block_walk *portion);
-    void *argument; /* the caller's */
+    void *argument;    /* the caller's */
+    const char *first; /* the first packed byte of the block range */
 };
 
-/* Visits the first bytes of a transfer (bytes of them). Local, thread-safe. */
-void mpiio_block_walk(const struct mpiio_transfer *transfer, size_t bytes,
-                      bool (*visit)(struct mpiio_block_walk *portion), void *argument);
-
-/* Sets the transfer's bytes to the number of those before a block range, and its error. Returns
-   false. */
-bool mpiio_block_walk_stop(const struct mpiio_block_walk *portion, struct mpiio_transfer *transfer,
-                           int error);
+/* Visits the first bytes of a transfer (bytes of them). Returns how many come before the block
+   range that ended the walk, or bytes. Local, thread-safe. */
+size_t mpiio_block_walk(const struct mpiio_transfer *transfer, size_t bytes,
+                        bool (*visit)(struct mpiio_block_walk *portion), void *argument);
 
 /* Returns the runs of a part within its block. */
 struct mpiio_mask_runs mpiio_block_walk_runs(const struct mpiio_batch_part *part);

@@ -70,17 +70,19 @@ static void overlay_work(void *argument)
     }
 }
 
-struct overlay {
-    struct mpiio_cache *cache;
-    struct mpiio_transfer *transfer;
-};
-
 static bool overlay_portion(struct mpiio_block_walk *portion)
 {
-    const struct overlay *overlay = portion->argument;
+    return mpiio_cache_access_both(portion->argument, portion, false, overlay_work);
+}
 
-    return mpiio_cache_access_both(overlay->cache, portion, false, overlay_work) ||
-           mpiio_block_walk_stop(portion, overlay->transfer, -ENOMEM);
+/* Overlays the dirty bytes on those that were read. */
+static void overlay_dirty(struct mpiio_cache *cache, struct mpiio_transfer *transfer)
+{
+    size_t bytes = mpiio_block_walk(transfer, transfer->bytes, overlay_portion, cache);
+
+    if (bytes < transfer->bytes)
+        transfer->error = -ENOMEM;
+    transfer->bytes = bytes;
 }
 
 /* Zeroes a transfer's bytes that lie after the file's end. Returns their number. */
@@ -125,13 +127,12 @@ static void fetch_file(struct mpiio_source *file, struct mpiio_transfer *transfe
 void mpiio_cache_read(struct mpiio_source *source, struct mpiio_transfer *transfer)
 {
     struct mpiio_cache *cache = (struct mpiio_cache *)source;
-    struct overlay overlay = {.cache = cache, .transfer = transfer};
     uint64_t drops;
 
     do {
         drops = cache->drops;
         fetch_file(&cache->file->source, transfer);
         if (transfer->bytes > 0 && !mpiio_cache_is_empty(cache))
-            mpiio_block_walk(transfer, transfer->bytes, overlay_portion, &overlay);
+            overlay_dirty(cache, transfer);
     } while (drops != cache->drops);
 }

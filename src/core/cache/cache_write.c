@@ -123,15 +123,15 @@ static struct mpiio_block *active_block(struct mpiio_cache *cache, int64_t numbe
 }
 
 /*
- * Returns the block to write to, with the gate shared and the block locked. Returns NULL and sets
- * *error on failure, or to 0 for write-through.
+ * Returns the block to write to, with the gate shared and the block locked. Returns NULL with the
+ * transfer's error on failure, or without one for write-through.
  */
-static struct mpiio_block *enter_gate(const struct put *put, int64_t number, int *error)
+static struct mpiio_block *enter_gate(const struct put *put, int64_t number)
 {
     struct mpiio_cache *cache = put->cache;
+    int *error = &put->transfer->error;
     struct mpiio_block *block;
 
-    *error = 0;
     for (;;) {
         pthread_rwlock_rdlock(&cache->gate);
         if (cache->through)
@@ -186,18 +186,19 @@ static bool put_in(struct put *put, const struct mpiio_block_walk *portion,
     pthread_mutex_lock(&cache->state);
     cache->active_end = end > cache->active_end ? end : cache->active_end;
     pthread_mutex_unlock(&cache->state);
-    return done || mpiio_block_walk_stop(portion, put->transfer, -ENOMEM);
+    if (!done)
+        put->transfer->error = -ENOMEM;
+    return done;
 }
 
 static bool put_portion(struct mpiio_block_walk *portion)
 {
     struct put *put = portion->argument;
-    int error;
-    struct mpiio_block *block = enter_gate(put, portion->block, &error);
+    struct mpiio_block *block = enter_gate(put, portion->block);
     bool done;
 
     if (block == NULL)
-        return mpiio_block_walk_stop(portion, put->transfer, error);
+        return false;
     done = put_in(put, portion, block);
     pthread_rwlock_unlock(&put->cache->gate);
     return done;
@@ -249,10 +250,8 @@ static void put_all(struct put *put)
     struct mpiio_cache *cache = put->cache;
     struct mpiio_transfer *transfer = put->transfer;
 
-    if (!cache->through) {
-        transfer->bytes = transfer->length;
-        mpiio_block_walk(transfer, transfer->length, put_portion, put);
-    }
+    if (!cache->through)
+        transfer->bytes = mpiio_block_walk(transfer, transfer->length, put_portion, put);
     if (transfer->bytes < transfer->length && transfer->error == 0) {
         struct mpiio_transfer rest = *transfer;
 
