@@ -49,17 +49,6 @@ static int map_slots(struct mpiio_slots *slots, int fd, size_t size)
     return slots->base == MAP_FAILED ? -errno : 0;
 }
 
-/* Allocates the lists in advance, because a flush must not fail for lack of memory. */
-static int allocate_lists(int fd, int count)
-{
-    int error;
-
-    do {
-        error = fallocate(fd, 0, 0, (off_t)table_bytes(count)) < 0 ? -errno : 0;
-    } while (error == -EINTR);
-    return error;
-}
-
 int mpiio_slots_create(struct mpiio_slots *slots, int count)
 {
     size_t size = all_bytes(count);
@@ -69,7 +58,11 @@ int mpiio_slots_create(struct mpiio_slots *slots, int count)
 
     if (fd < 0)
         return -errno;
-    error = ftruncate(fd, (off_t)size) < 0 ? -errno : allocate_lists(fd, count);
+    /* Allocate the lists in advance, because a flush must not fail for lack of memory. */
+    error = ftruncate(fd, (off_t)size) < 0 ||
+                    TEMP_FAILURE_RETRY(fallocate(fd, 0, 0, (off_t)table_bytes(count))) < 0
+                ? -errno
+                : 0;
     if (error == 0)
         error = map_slots(slots, fd, size);
     if (error != 0) {
