@@ -264,7 +264,7 @@ static void touch(char *memory, int64_t length, int64_t step)
 /* Reads the first bytes of a window that counts faults, with one fault for each step bytes. */
 static void probe(struct mpiio_windows *windows, int64_t length, int64_t step)
 {
-    struct mpiio_window window = {.probes = true};
+    struct mpiio_window window = {0};
     char *memory =
         mmap(NULL, (size_t)length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 

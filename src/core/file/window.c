@@ -102,7 +102,6 @@ static struct mpiio_window *map_window(struct mpiio_windows *windows, int64_t st
         return NULL;
     }
     *window = (struct mpiio_window){.start = start, .base = base, .users = 1};
-    window->probes = start / MPIIO_WINDOW_SIZE % PROBE_EVERY == 0;
     look_at_size(windows);
     return window;
 }
@@ -203,7 +202,7 @@ bool mpiio_window_begin_read(struct mpiio_window_read *read)
         set_window(&windows->again, true);
     if (is_set(&windows->again))
         return true;
-    if (!read->window->probes || read->passed >= PROBE_BYTES)
+    if (read->window->start / MPIIO_WINDOW_SIZE % PROBE_EVERY != 0 || read->passed >= PROBE_BYTES)
         return !(read->sparse && is_set(&windows->dear));
     read->counts = true;
     read->faults = faults_so_far();

@@ -33,8 +33,7 @@ struct mpiio_window {
     /* guarded by the set's lock; includes one for the set while it keeps the window */
     int users;
     uint64_t used;              /* time of last use; guarded by the set's lock */
-    bool probes;                /* its first reads count page faults */
-    atomic_long faults;         /* page faults of these reads */
+    atomic_long faults;         /* page faults of the first reads, if they are counted */
     atomic_int_fast64_t passed; /* bytes of the file that reads spanned, gathered or not */
     atomic_bool stored;         /* set by writers through the mapping */
     atomic_bool large;          /* new pages are large */
