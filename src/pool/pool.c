@@ -187,15 +187,6 @@ static struct mpiio_pool_request request_of(struct round *round,
                                        .part = round->plan.part + range->first};
 }
 
-/* Copies a block range whose home is this node. */
-static void fetch(struct round *round, const struct mpiio_pool_range *range)
-{
-    const struct mpiio_pool_request request = request_of(round, range);
-
-    if (!mpiio_pool_fetch(&round->pool->memory, &request, range->memory))
-        round->failed = true;
-}
-
 /* Requests ranges from a home: at least one, and as many as may be unanswered. */
 static int ask_home(struct round *round, struct exchange *exchange)
 {
@@ -312,8 +303,12 @@ static bool run_round(struct round *round)
     for (int i = 0; i < round->exchanges && !round->failed; i++)
         if (round->exchange[i].connection != NULL)
             begin_exchange(round, &round->exchange[i]);
-    for (int i = mine != NULL ? mine->asked : -1; i >= 0 && !round->failed; i = round->follows[i])
-        fetch(round, &round->plan.range[i]);
+    for (int i = mine != NULL ? mine->asked : -1; i >= 0 && !round->failed; i = round->follows[i]) {
+        const struct mpiio_pool_range *range = &round->plan.range[i];
+        const struct mpiio_pool_request request = request_of(round, range);
+
+        round->failed = !mpiio_pool_fetch(&round->pool->memory, &request, range->memory);
+    }
     for (int i = 0; i < round->exchanges; i++)
         if (round->exchange[i].connection != NULL)
             finish_exchange(round, &round->exchange[i]);
