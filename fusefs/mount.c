@@ -340,8 +340,10 @@ static int set_up_cache(struct fs_session *session)
     bool back = options->cache == FS_CACHE_BACK || (options->cache == FS_CACHE_AUTO && clustered);
     int error = 0;
 
-    if (session->store != NULL)
-        mpiio_file_on_wait(mpiio_store_file(session->store), fs_workers_waits, &session->workers);
+    if (session->store != NULL) {
+        mpiio_store_file(session->store)->wait = fs_workers_waits;
+        mpiio_store_file(session->store)->wait_argument = &session->workers;
+    }
     if (session->read_only != 0)
         back = false;
     if (back)

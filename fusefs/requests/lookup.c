@@ -463,12 +463,10 @@ void fs_statfs(fuse_req_t request, fuse_ino_t inode)
 {
     struct fs_session *session = fs_session_of(request);
     struct statvfs st;
-    int error;
 
     (void)inode;
-    error = mpiio_file_statfs(mpiio_store_file(session->store), &st);
-    if (error != 0) {
-        fuse_reply_err(request, -error);
+    if (fstatvfs(mpiio_store_file(session->store)->lock_fd, &st) < 0) {
+        fuse_reply_err(request, errno);
         return;
     }
     st.f_namemax = FS_NAME_SIZE - 1;

@@ -178,8 +178,10 @@ void engine_file_fence(struct engine_file *file, const char *path, const struct 
         return;
     file->fence = (struct engine_fence){
         .lease = lease, .daemon = mpiio_channel_fd(daemon), .file = mpiio_fd_reopen(fd, O_RDWR)};
-    if (file->posix != NULL)
-        mpiio_file_check_changes(file->posix, check_fence, &file->fence);
+    if (file->posix != NULL) {
+        file->posix->check = check_fence;
+        file->posix->check_argument = &file->fence;
+    }
 }
 
 /* Storing. */

@@ -452,7 +452,8 @@ TEST(a_wait_for_a_lock_is_reported)
     const long value = 1;
 
     other.fd = open_again(file.fd);
-    mpiio_file_on_wait(mpiio_store_file(file.store), on_wait, &other);
+    file.store->file->wait = on_wait;
+    file.store->file->wait_argument = &other;
     alarm(60);
     write_bytes(file.slice, &value, 8, 0);
     assert_int_equal(other.begun, 0);

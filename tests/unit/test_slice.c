@@ -5,7 +5,6 @@
 
 #include <stdatomic.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 
 #include "core/store_layers.h"
 
@@ -359,18 +358,6 @@ TEST(test_a_read_ends_at_the_end_of_the_file_or_fails)
     assert_int_equal(mpiio_file_pread_all(-1, bytes, sizeof(bytes), 1, &done), -EBADF);
     assert_int_equal(done.store_read_bytes, 2);
     close(fd);
-}
-
-TEST(test_statfs_returns_the_space_of_the_filesystem)
-{
-    struct opened file = open_slice(O_RDONLY, NULL);
-    struct statvfs st, expected;
-
-    assert_int_equal(fstatvfs(file.fd, &expected), 0);
-    assert_int_equal(mpiio_file_statfs(mpiio_store_file(file.store), &st), 0);
-    assert_int_equal(st.f_blocks, expected.f_blocks);
-    assert_int_equal(st.f_frsize, expected.f_frsize);
-    close_opened(&file);
 }
 
 /* Rows of a matrix on both sides of a window's edge, and one across it. The last row ends at the

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -138,11 +137,6 @@ void mpiio_file_set_coherence(struct mpiio_file *file, enum mpiio_coherence cohe
     file->chosen = coherence;
     if (coherence != MPIIO_COHERENCE_AUTO)
         apply_coherence(file, coherence);
-}
-
-int mpiio_file_statfs(const struct mpiio_file *file, struct statvfs *st)
-{
-    return fstatvfs(file->lock_fd, st) < 0 ? -errno : 0;
 }
 
 void mpiio_file_init(struct mpiio_file *file, int fd, bool writable)

@@ -122,9 +122,10 @@ struct mpiio_file_ops {
 struct mpiio_file {
     struct mpiio_source source; /* the first member */
     const struct mpiio_file_ops *ops;
-    int fd;            /* -1: the file is assembled */
-    int exact;         /* for mpiio_store_read_file: fd, or another one after be_exact */
-    int lock_fd;       /* for locks (exclusion.h): fd, or the first existing member's; -1: none */
+    int fd;    /* -1: the file is assembled */
+    int exact; /* for mpiio_store_read_file: fd, or another one after be_exact */
+    /* for locks (exclusion.h) and fstatvfs(2): fd, or the first existing member's; -1: none */
+    int lock_fd;
     int64_t lock_base; /* added to the displacements of locks */
     bool writable;
     const struct mpiio_filesystem *filesystem;
@@ -134,10 +135,14 @@ struct mpiio_file {
     /* for writing if the file is writable; refused if it is assembled or not coherent */
     struct mpiio_windows windows;
     struct mpiio_write_behind write_behind;
-    /* called before the file is changed (store_layers.h); may be NULL */
+    /*
+     * Callbacks, set before the file is used; may be NULL. check is called immediately before each
+     * system call, or batch of stores through a mapping, that changes the file (store_layers.h). A
+     * writer calls wait with true before it waits for another program's lock of the file, or for
+     * room or a flush of write-back (cache.h), and with false afterwards.
+     */
     void (*check)(void *argument);
     void *check_argument;
-    /* called around waits (mpiio_file_on_wait); may be NULL */
     void (*wait)(void *argument, bool waits);
     void *wait_argument;
     /* asked before the file is read (source.h); borrowed; may be NULL */
@@ -158,11 +163,6 @@ void mpiio_file_close(struct mpiio_file *file);
 /* Overrides the coherence that the filesystem's type implies, for all members of an assembled file,
    unless coherence is MPIIO_COHERENCE_AUTO. Must be called before the file is used. */
 void mpiio_file_set_coherence(struct mpiio_file *file, enum mpiio_coherence coherence);
-
-/* Like fstatvfs(2) of the file, or of the first member that exists. Returns 0 or a negative errno.
-   Thread-safe. */
-struct statvfs;
-int mpiio_file_statfs(const struct mpiio_file *file, struct statvfs *st);
 
 /* Returns the current size in bytes, or a negative errno. */
 static inline int64_t mpiio_file_size(struct mpiio_file *file)
@@ -201,37 +201,14 @@ int mpiio_file_publish(struct mpiio_file *file);
  */
 void mpiio_file_count(struct mpiio_file *file, const struct mpiio_counters *done);
 
-/*
- * Sets a callback check(argument). It is called immediately before each system call, or batch of
- * stores through a mapping, that changes the file (store_layers.h). Call before the file is used.
- */
-static inline void mpiio_file_check_changes(struct mpiio_file *file, void (*check)(void *argument),
-                                            void *argument)
-{
-    file->check = check;
-    file->check_argument = argument;
-}
-
-/* Calls the callback. Call immediately before the file is changed. */
+/* Calls check. Call immediately before the file is changed. */
 static inline void mpiio_file_check(const struct mpiio_file *file)
 {
     if (file->check != NULL)
         file->check(file->check_argument);
 }
 
-/*
- * Sets a callback: a writer calls wait(argument, true) before it waits for another program's lock
- * of the file, or for room or a flush of write-back (cache.h), and wait(argument, false)
- * afterwards. Call before the file is used.
- */
-static inline void mpiio_file_on_wait(struct mpiio_file *file,
-                                      void (*wait)(void *argument, bool waits), void *argument)
-{
-    file->wait = wait;
-    file->wait_argument = argument;
-}
-
-/* Calls the callback. */
+/* Calls wait. */
 static inline void mpiio_file_waits(const struct mpiio_file *file, bool waits)
 {
     if (file->wait != NULL)

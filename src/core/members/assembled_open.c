@@ -123,7 +123,8 @@ static int make_member(struct mpiio_assembled *self, size_t number, struct mpiio
     member->file->write_behind.off = true; /* one thread for each member would be too many */
     if (self->exact)
         posix_fadvise(member->file->fd, 0, 0, POSIX_FADV_RANDOM);
-    mpiio_file_check_changes(member->file, self->file.check, self->file.check_argument);
+    member->file->check = self->file.check;
+    member->file->check_argument = self->file.check_argument;
     member->number = number;
     member->entry.key = number;
     *made = member;
