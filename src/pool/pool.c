@@ -260,14 +260,6 @@ static void take_lines(struct round *round)
     }
 }
 
-static void begin_exchange(struct round *round, struct exchange *exchange)
-{
-    int error = ask_home(round, exchange);
-
-    if (error != 0)
-        end_exchange(round, exchange, error);
-}
-
 /* Receives all outstanding answers. Sends no more requests once the round has failed. */
 static void finish_exchange(struct round *round, struct exchange *exchange)
 {
@@ -300,9 +292,13 @@ static bool run_round(struct round *round)
     mine = find_exchange(round, own);
     say(&round->pool->options, true);
     take_lines(round);
-    for (int i = 0; i < round->exchanges && !round->failed; i++)
-        if (round->exchange[i].connection != NULL)
-            begin_exchange(round, &round->exchange[i]);
+    for (int i = 0; i < round->exchanges && !round->failed; i++) {
+        struct exchange *exchange = &round->exchange[i];
+        int error = exchange->connection != NULL ? ask_home(round, exchange) : 0;
+
+        if (error != 0)
+            end_exchange(round, exchange, error);
+    }
     for (int i = mine != NULL ? mine->asked : -1; i >= 0 && !round->failed; i = round->follows[i]) {
         const struct mpiio_pool_range *range = &round->plan.range[i];
         const struct mpiio_pool_request request = request_of(round, range);
