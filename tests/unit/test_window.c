@@ -15,25 +15,43 @@
 
 static char buffer[READ_LENGTH] __attribute__((aligned(4096)));
 
+static struct opened file;
+
 /* Makes a file of size bytes that is one hole, with runs of length at stride. Its windows count
    as expensive. */
-static struct opened open_file(int64_t size, int64_t length, int64_t stride)
+static void open_file(int64_t size, int64_t length, int64_t stride)
 {
-    struct opened file = {.fd = make_file()};
-
+    file.fd = make_file();
     assert_int_equal(ftruncate(file.fd, size), 0);
     file.store = open_store_for(file.fd, O_RDONLY);
     file.slice = make_slice(file.store, make_vector(UNPROBED, length, stride));
     atomic_store(&file.store->file->windows.dear, true);
-    return file;
 }
 
-static struct mpiio_counters read_at(const struct opened *file, int64_t offset)
+static int close_file(void **state)
+{
+    close_opened(&file);
+    return 0;
+}
+
+static int open_sparse(void **state)
+{
+    open_file(KEPT + 1, 4096, 16384);
+    return 0;
+}
+
+static int open_dense(void **state)
+{
+    open_file(KEPT + 1, 64, 256);
+    return 0;
+}
+
+static struct mpiio_counters read_at(int64_t offset)
 {
     struct mpiio_counters counters;
 
-    assert_int_equal(mpiio_slice_read(file->slice, buffer, sizeof(buffer), offset), sizeof(buffer));
-    mpiio_store_counters(file->store, &counters);
+    assert_int_equal(mpiio_slice_read(file.slice, buffer, sizeof(buffer), offset), sizeof(buffer));
+    mpiio_store_counters(file.store, &counters);
     return counters;
 }
 
@@ -54,11 +72,11 @@ TEST(test_sparse_runs_in_windows)
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        struct opened file = open_file(cases[i].size, 4096, 16384);
         uint64_t mapped;
 
+        open_file(cases[i].size, 4096, 16384);
         atomic_store(&file.store->file->windows.dear, cases[i].dear);
-        mapped = read_at(&file, cases[i].offset).store_map_bytes;
+        mapped = read_at(cases[i].offset).store_map_bytes;
         if (mapped != cases[i].mapped)
             fail_msg("%s: %" PRIu64 " bytes are mapped", cases[i].name, mapped);
         close_opened(&file);
@@ -73,9 +91,9 @@ TEST(test_short_reads)
 {
     for (int way = 0; way < 3; way++) {
         bool longer = way == 1, cached = way != 2;
-        struct opened file = open_file(KEPT + longer, 64, 256);
         struct mpiio_counters counters;
 
+        open_file(KEPT + longer, 64, 256);
         for (int64_t i = 0; i < 10; i++) {
             int64_t displacement = UNPROBED + i * 3 * MPIIO_WINDOW_SIZE;
 
@@ -93,52 +111,48 @@ TEST(test_short_reads)
 }
 
 /* Calls would also read the gaps. That costs more than an expensive window. */
-TEST(test_dense_runs)
+TEST(test_dense_runs, open_dense, close_file)
 {
-    struct opened file = open_file(KEPT + 1, 64, 256);
-    struct mpiio_counters counters = read_at(&file, 0);
+    struct mpiio_counters counters = read_at(0);
 
     assert_int_equal(counters.store_map_bytes, READ_LENGTH);
     assert_int_equal(counters.store_reads, 0);
     atomic_store(&file.store->file->windows.refused, true);
-    counters = read_at(&file, 0);
+    counters = read_at(0);
     assert_int_equal(counters.store_map_bytes, READ_LENGTH);
     assert_int_equal(counters.store_reads, 4);
     assert_int_equal(counters.store_read_bytes, MIB - 192);
-    close_opened(&file);
 }
 
 /* A second reader, or a reader that comes back, uses the windows that are already mapped. */
-TEST(test_window_that_is_read_again)
+TEST(test_window_that_is_read_again, open_sparse, close_file)
 {
-    struct opened file = open_file(KEPT + 1, 4096, 16384);
     struct mpiio_counters counters = {0};
 
     for (int64_t at = 0; at < MPIIO_WINDOW_SIZE / 4; at += READ_LENGTH)
-        counters = read_at(&file, at);
+        counters = read_at(at);
     assert_int_equal(counters.store_map_bytes, 0);
-    read_at(&file, 0);
-    counters = read_at(&file, READ_LENGTH);
+    read_at(0);
+    counters = read_at(READ_LENGTH);
     assert_true(counters.store_map_bytes >= READ_LENGTH);
     /* Reading on does not clear that mark. */
-    read_at(&file, MPIIO_WINDOW_SIZE / 4);
+    read_at(MPIIO_WINDOW_SIZE / 4);
     assert_true(atomic_load(&file.store->file->windows.again));
-    close_opened(&file);
 }
 
 /* If windows are read only once, their benefit is forgotten. */
-TEST(test_windows_that_are_read_once)
+TEST(test_windows_that_are_read_once, NULL, close_file)
 {
-    struct opened file = open_file(2 * KEPT + MPIIO_WINDOW_SIZE, 64, 256);
-    atomic_bool *again = &file.store->file->windows.again;
+    atomic_bool *again;
 
+    open_file(2 * KEPT + MPIIO_WINDOW_SIZE, 64, 256);
+    again = &file.store->file->windows.again;
     atomic_store(again, true);
     for (int i = 0; i < MPIIO_WINDOW_COUNT; i++)
-        read_at(&file, i * MPIIO_WINDOW_SIZE / 4);
+        read_at(i * MPIIO_WINDOW_SIZE / 4);
     assert_true(atomic_load(again));
-    read_at(&file, MPIIO_WINDOW_COUNT * MPIIO_WINDOW_SIZE / 4);
+    read_at(MPIIO_WINDOW_COUNT * MPIIO_WINDOW_SIZE / 4);
     assert_false(atomic_load(again));
-    close_opened(&file);
 }
 
 /* Returns true if the byte is known to be in the page cache. An in-memory filesystem does not
@@ -151,23 +165,19 @@ static bool is_cached(int fd, int64_t displacement)
 }
 
 /* Runs of whole pages, far apart. Blocks would also read all bytes between them. */
-TEST(test_sparse_runs)
+TEST(test_sparse_runs, open_sparse, close_file)
 {
-    struct opened file = open_file(KEPT + 1, 4096, 16384);
     struct mpiio_counters counters;
 
     for (int64_t at = 0; at < MIB; at += READ_LENGTH)
         assert_int_equal(pread(mpiio_store_fd(file.store), buffer, READ_LENGTH, UNPROBED + at),
                          READ_LENGTH);
-    if (!is_cached(mpiio_store_fd(file.store), UNPROBED)) {
-        close_opened(&file);
+    if (!is_cached(mpiio_store_fd(file.store), UNPROBED))
         CANNOT_RUN("this filesystem does not report what is in memory");
-    }
-    counters = read_at(&file, 0);
+    counters = read_at(0);
     assert_int_equal(counters.store_map_bytes, 0);
     assert_int_equal(counters.store_reads, READ_LENGTH / 4096);
     assert_int_equal(counters.store_read_bytes, READ_LENGTH);
-    close_opened(&file);
 }
 
 /* Returns true if any page of 4 MiB is in the page cache. Unlike is_cached, mincore does not
@@ -217,42 +227,34 @@ static bool store_bytes(int fd, int64_t displacement)
  * preempted while it checks whether a run is cached, readahead may finish before it continues. It
  * then reads those bytes run by run. So the test tries again.
  */
-TEST(test_sparse_runs_on_storage)
+TEST(test_sparse_runs_on_storage, open_sparse, close_file)
 {
-    struct opened file = open_file(KEPT + 1, 4096, 16384);
     struct mpiio_counters counters = {0};
     uint64_t reads = 0;
 
-    if (!store_bytes(file.fd, UNPROBED)) {
-        close_opened(&file);
+    if (!store_bytes(file.fd, UNPROBED))
         CANNOT_RUN("this filesystem keeps all in memory");
-    }
     for (int tries = 0; reads != 4 && tries < 20; tries++) {
         uint64_t before = counters.store_reads;
 
         assert_true(forget(file.fd, UNPROBED));
-        counters = read_at(&file, 0);
+        counters = read_at(0);
         assert_int_equal(counters.store_map_bytes, 0);
         reads = counters.store_reads - before;
     }
     assert_int_equal(reads, 4);
-    close_opened(&file);
 }
 
 /* Faults that wait for storage do not make a window count as expensive. */
-TEST(test_faults_on_storage)
+TEST(test_faults_on_storage, open_dense, close_file)
 {
     const int64_t probed = 8 * MPIIO_WINDOW_SIZE;
-    struct opened file = open_file(KEPT + 1, 64, 256);
 
-    if (!store_bytes(file.fd, probed)) {
-        close_opened(&file);
+    if (!store_bytes(file.fd, probed))
         CANNOT_RUN("this filesystem keeps all in memory");
-    }
     for (int64_t i = 0; i < 3; i++)
-        read_at(&file, (probed - UNPROBED) / 4 + i * READ_LENGTH);
+        read_at((probed - UNPROBED) / 4 + i * READ_LENGTH);
     assert_false(atomic_load(&file.store->file->windows.dear));
-    close_opened(&file);
 }
 
 static void touch(char *memory, int64_t length, int64_t step)
