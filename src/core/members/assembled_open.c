@@ -42,34 +42,31 @@ void mpiio_members_close(struct mpiio_assembled *self)
     mpiio_lru_clear(&self->open, close_member);
 }
 
-/* Reports a member whose path names another file, once. */
-static void report_replaced(struct mpiio_assembled *self, size_t number, const char *path)
+/* Opens a member's path or, if st is not NULL, gets its state. Reports once that the path names
+   another file. */
+static int look_at_path(struct mpiio_assembled *self, int64_t member, struct stat *st)
 {
-    if (!atomic_exchange(&self->identities[number].reported, true) && self->replaced != NULL)
-        self->replaced(self->replaced_argument, (int64_t)number, path);
+    struct mpiio_member_identity *identity = &self->identities[member];
+    char *path = vs_members_file(self->members, member);
+    int result = -ENOMEM;
+
+    if (path != NULL)
+        result =
+            st != NULL ? mpiio_member_look(path, identity, st) : mpiio_member_find(path, identity);
+    if (result == -ESTALE && !atomic_exchange(&identity->reported, true) && self->replaced != NULL)
+        self->replaced(self->replaced_argument, member, path);
+    free(path);
+    return result;
 }
 
 int mpiio_assembled_open_path(const struct mpiio_file *file, int64_t member)
 {
-    struct mpiio_assembled *self = (struct mpiio_assembled *)file;
-    char *path = vs_members_file(self->members, member);
-    int fd = path != NULL ? mpiio_member_find(path, &self->identities[member]) : -ENOMEM;
-
-    if (fd == -ESTALE)
-        report_replaced(self, (size_t)member, path);
-    free(path);
-    return fd;
+    return look_at_path((struct mpiio_assembled *)file, member, NULL);
 }
 
 int mpiio_member_stat(struct mpiio_assembled *self, size_t number, struct stat *st)
 {
-    char *path = vs_members_file(self->members, (int64_t)number);
-    int error = path != NULL ? mpiio_member_look(path, &self->identities[number], st) : -ENOMEM;
-
-    if (error == -ESTALE)
-        report_replaced(self, number, path);
-    free(path);
-    return error;
+    return look_at_path(self, (int64_t)number, st);
 }
 
 /* Opens the identified file by its descriptor, because its path may name another one by now. */
