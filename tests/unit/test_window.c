@@ -34,18 +34,6 @@ static int close_file(void **state)
     return 0;
 }
 
-static int open_sparse(void **state)
-{
-    open_file(KEPT + 1, 4096, 16384);
-    return 0;
-}
-
-static int open_dense(void **state)
-{
-    open_file(KEPT + 1, 64, 256);
-    return 0;
-}
-
 static struct mpiio_counters read_at(int64_t offset)
 {
     struct mpiio_counters counters;
@@ -111,10 +99,12 @@ TEST(test_short_reads)
 }
 
 /* Calls would also read the gaps. That costs more than an expensive window. */
-TEST(test_dense_runs, open_dense, close_file)
+TEST(test_dense_runs, NULL, close_file)
 {
-    struct mpiio_counters counters = read_at(0);
+    struct mpiio_counters counters;
 
+    open_file(KEPT + 1, 64, 256);
+    counters = read_at(0);
     assert_int_equal(counters.store_map_bytes, READ_LENGTH);
     assert_int_equal(counters.store_reads, 0);
     atomic_store(&file.store->file->windows.refused, true);
@@ -125,10 +115,11 @@ TEST(test_dense_runs, open_dense, close_file)
 }
 
 /* A second reader, or a reader that comes back, uses the windows that are already mapped. */
-TEST(test_window_that_is_read_again, open_sparse, close_file)
+TEST(test_window_that_is_read_again, NULL, close_file)
 {
     struct mpiio_counters counters = {0};
 
+    open_file(KEPT + 1, 4096, 16384);
     for (int64_t at = 0; at < MPIIO_WINDOW_SIZE / 4; at += READ_LENGTH)
         counters = read_at(at);
     assert_int_equal(counters.store_map_bytes, 0);
@@ -165,10 +156,11 @@ static bool is_cached(int fd, int64_t displacement)
 }
 
 /* Runs of whole pages, far apart. Blocks would also read all bytes between them. */
-TEST(test_sparse_runs, open_sparse, close_file)
+TEST(test_sparse_runs, NULL, close_file)
 {
     struct mpiio_counters counters;
 
+    open_file(KEPT + 1, 4096, 16384);
     for (int64_t at = 0; at < MIB; at += READ_LENGTH)
         assert_int_equal(pread(mpiio_store_fd(file.store), buffer, READ_LENGTH, UNPROBED + at),
                          READ_LENGTH);
@@ -227,11 +219,12 @@ static bool store_bytes(int fd, int64_t displacement)
  * preempted while it checks whether a run is cached, readahead may finish before it continues. It
  * then reads those bytes run by run. So the test tries again.
  */
-TEST(test_sparse_runs_on_storage, open_sparse, close_file)
+TEST(test_sparse_runs_on_storage, NULL, close_file)
 {
     struct mpiio_counters counters = {0};
     uint64_t reads = 0;
 
+    open_file(KEPT + 1, 4096, 16384);
     if (!store_bytes(file.fd, UNPROBED))
         CANNOT_RUN("this filesystem keeps all in memory");
     for (int tries = 0; reads != 4 && tries < 20; tries++) {
@@ -246,10 +239,11 @@ TEST(test_sparse_runs_on_storage, open_sparse, close_file)
 }
 
 /* Faults that wait for storage do not make a window count as expensive. */
-TEST(test_faults_on_storage, open_dense, close_file)
+TEST(test_faults_on_storage, NULL, close_file)
 {
     const int64_t probed = 8 * MPIIO_WINDOW_SIZE;
 
+    open_file(KEPT + 1, 64, 256);
     if (!store_bytes(file.fd, probed))
         CANNOT_RUN("this filesystem keeps all in memory");
     for (int64_t i = 0; i < 3; i++)
