@@ -9,17 +9,6 @@
 
 /* Truncation of slices: the marks, and the handles that keep them. */
 
-void fs_cut_init(struct fs_cut *cut)
-{
-    atomic_init(&cut->mark, FS_UNCUT);
-    pthread_mutex_init(&cut->lock, NULL);
-}
-
-void fs_cut_free(struct fs_cut *cut)
-{
-    pthread_mutex_destroy(&cut->lock);
-}
-
 /* The functions here and below require the lock of the table of slices. */
 static bool is_cut(const struct fs_handle *handle)
 {
@@ -61,8 +50,7 @@ void fs_cut_start(struct fs_slices *slices, struct fs_handle *handle)
 {
     struct fs_cut *cut = &handle->slice->cut;
 
-    if (!handle->writes)
-        return;
+    assert(handle->writes);
     pthread_mutex_lock(&slices->lock);
     if (!is_cut(handle)) {
         cut->number++;

@@ -37,7 +37,7 @@ static void free_slice(void *object)
     mpiio_slice_free(slice->slice);
     vs_npy_free(slice->npy);
     fs_stale_free(&slice->stale);
-    fs_cut_free(&slice->cut);
+    pthread_mutex_destroy(&slice->cut.lock);
     free(slice);
 }
 
@@ -62,7 +62,8 @@ static int make(struct fs_slices *slices, struct fs_node node, struct fs_slice *
     slice->inode = fs_tree_inode(node);
     slice->entry.key = slice->inode;
     fs_stale_init(&slice->stale);
-    fs_cut_init(&slice->cut);
+    slice->cut.mark = FS_UNCUT;
+    pthread_mutex_init(&slice->cut.lock, NULL);
     if (view != NULL)
         error = (vs_view_ref(view), 0);
     else

@@ -210,13 +210,10 @@ void fs_slices_set_filled(struct fs_slices *slices, struct fs_slice *slice,
 
 /* cut.c: cuts of slices. */
 
-void fs_cut_init(struct fs_cut *cut);
-void fs_cut_free(struct fs_cut *cut);
-
 /*
- * Cuts the slice of a handle, which was opened with O_TRUNC, to length 0. The handle keeps the cut.
- * Handles with a grant to write become unseen; no gap is filled while there is one. Does nothing if
- * the handle is not open for writing. Thread-safe.
+ * Cuts the slice of a handle, which was opened for writing with O_TRUNC, to length 0. The handle
+ * keeps the cut. Handles with a grant to write become unseen; no gap is filled while there is one.
+ * Thread-safe.
  */
 void fs_cut_start(struct fs_slices *slices, struct fs_handle *handle);
 
