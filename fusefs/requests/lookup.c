@@ -51,11 +51,6 @@ static blkcnt_t share_of_blocks(int64_t size, const struct stat *file)
     return full == 0 && size > 0 ? 1 : full;
 }
 
-static bool is_writable(const struct fs_session *session, const struct fs_slice *slice)
-{
-    return session->read_only == 0 && mpiio_slice_is_writable(slice->slice);
-}
-
 static int64_t slice_size(struct fs_session *session, struct fs_slice *slice,
                           const struct stat *file)
 {
@@ -83,6 +78,7 @@ static int slice_attributes(struct fs_session *session, struct fs_node node, str
     struct fs_slice *slice;
     struct stat file;
     int64_t size;
+    bool writable;
     int error = fs_slice_of(session, node, &slice);
 
     if (error != 0)
@@ -96,8 +92,9 @@ static int slice_attributes(struct fs_session *session, struct fs_node node, str
         fs_flusher_times(&session->flusher, &file);
     }
     if (error == 0) {
-        st->st_mode = S_IFREG | (fs_rights_mode(&session->rights, file.st_mode) &
-                                 (is_writable(session, slice) ? 0666 : 0444));
+        writable = session->read_only == 0 && mpiio_slice_is_writable(slice->slice);
+        st->st_mode =
+            S_IFREG | (fs_rights_mode(&session->rights, file.st_mode) & (writable ? 0666 : 0444));
         st->st_nlink = 1;
         fs_rights_set_owner(&session->rights, &file, st);
         st->st_size = size;

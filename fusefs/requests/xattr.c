@@ -326,12 +326,6 @@ static int find_value(struct fs_session *session, fuse_req_t request, struct fs_
     return value->text != NULL ? 0 : do_named(session, request, name, size, value);
 }
 
-/* The list that files get which are made in a folder: a mount has none. */
-static bool is_default_list(const char *name)
-{
-    return strcmp(name, "system.posix_acl_default") == 0;
-}
-
 void fs_getxattr(fuse_req_t request, fuse_ino_t inode, const char *name, size_t size)
 {
     struct fs_session *session = fs_session_of(request);
@@ -346,9 +340,11 @@ void fs_getxattr(fuse_req_t request, fuse_ino_t inode, const char *name, size_t 
     }
     if (strncmp(name, PREFIX, strlen(PREFIX)) != 0) {
         /* Programs that get EOPNOTSUPP once, as ls does, do not ask again for each slice. A kernel
-           that evaluates lists takes it for a failure when cp -a has it ask for a folder's. */
+           that evaluates lists takes it for a failure when cp -a has it ask for the list of files
+           to be made in a folder, which a mount has not. */
         fuse_reply_err(request, strncmp(name, "user.", 5) == 0 ||
-                                        (session->rights.evaluated && is_default_list(name))
+                                        (session->rights.evaluated &&
+                                         strcmp(name, "system.posix_acl_default") == 0)
                                     ? ENODATA
                                     : EOPNOTSUPP);
         return;
