@@ -402,14 +402,14 @@ static inline int set_fanout(void **state)
     return 0;
 }
 
-/* TEST_FANOUTS(name, count, setup, teardown) { ... }: a test that runs with each fan-out below
-   count: 0 (all nodes are right below node 0), 1 (a chain), 2 (a tree). */
-#define TEST_FANOUTS(name, count, setup, teardown)                                                 \
+/* TEST_FANOUTS(name, count) { ... }: a test that runs with each fan-out below count: 0 (all nodes
+   are right below node 0), 1 (a chain), 2 (a tree). */
+#define TEST_FANOUTS(name, count)                                                                  \
     static void name(void **state);                                                                \
     __attribute__((constructor)) static void add_##name(void)                                      \
     {                                                                                              \
         for (intptr_t i = 0; i < (count); i++)                                                     \
-            unit_add((struct CMUnitTest){#name, name, setup, teardown, (void *)i}, __LINE__);      \
+            unit_add((struct CMUnitTest){#name, name, set_fanout, NULL, (void *)i}, __LINE__);     \
     }                                                                                              \
     static void name(void **state)
 

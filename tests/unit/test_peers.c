@@ -4,26 +4,11 @@
 #include <endian.h>
 #include <stdatomic.h>
 
-#include "leaks.h"
 #include "threads.h"
 
 /* Tests several daemons in one process. */
 
-static int begin_test(void **state)
-{
-    set_fanout(state);
-    *state = (void *)leaks_count();
-    return 0;
-}
-
-/* Checks that the test has freed all memory that it allocated. */
-static int check_leaks(void **state)
-{
-    assert_int_equal(leaks_count(), (size_t)*state);
-    return 0;
-}
-
-#define TEST_TREES(name) TEST_FANOUTS(name, 3, begin_test, check_leaks)
+#define TEST_TREES(name) TEST_FANOUTS(name, 3)
 
 static void end_cluster(void)
 {

@@ -316,7 +316,7 @@ static void *change(void *argument)
     return (void *)(intptr_t)mpiio_peers_set_atomicity(argument, true, PATIENCE);
 }
 
-TEST_FANOUTS(test_nobody_is_alone_before_all_engines_are_gone, 2, set_fanout, NULL)
+TEST_FANOUTS(test_nobody_is_alone_before_all_engines_are_gone, 2)
 {
     struct node *slow = &cluster.node[3];
     uint64_t after;
@@ -356,7 +356,7 @@ TEST_FANOUTS(test_nobody_is_alone_before_all_engines_are_gone, 2, set_fanout, NU
     free_cluster();
 }
 
-TEST_FANOUTS(test_an_engine_that_stays_holds_nobody_up_for_ever, 2, set_fanout, NULL)
+TEST_FANOUTS(test_an_engine_that_stays_holds_nobody_up_for_ever, 2)
 {
     start_cluster(3, 1000);
     cluster.node[2].hold_fence = true;
@@ -370,7 +370,7 @@ TEST_FANOUTS(test_an_engine_that_stays_holds_nobody_up_for_ever, 2, set_fanout, 
     free_cluster();
 }
 
-TEST_FANOUTS(test_one_node_alone_loses_its_engine, 2, set_fanout, NULL)
+TEST_FANOUTS(test_one_node_alone_loses_its_engine, 2)
 {
     start_cluster(1, LONG_TIMEOUT);
     assert_int_equal(mpiio_peers_engine_lost(cluster.node[0].peers, "a\nb"), 0);
@@ -379,7 +379,7 @@ TEST_FANOUTS(test_one_node_alone_loses_its_engine, 2, set_fanout, NULL)
     free_cluster();
 }
 
-TEST_FANOUTS(test_several_die_at_once, 2, set_fanout, NULL)
+TEST_FANOUTS(test_several_die_at_once, 2)
 {
     start_cluster(6, BETWEEN_TIMEOUT);
     for (int i = 5; i > 2; i--)
