@@ -379,13 +379,9 @@ static void write_samples(bool held_back)
     close_opened(&file);
 }
 
-TEST(random_writes)
+TEST(random_writes_at_once_and_held_back)
 {
     write_samples(false);
-}
-
-TEST(random_writes_held_back)
-{
     write_samples(true);
 }
 

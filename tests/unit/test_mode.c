@@ -73,15 +73,8 @@ static int setup(void **state)
 {
     memset(&told, 0, sizeof(told));
     told.now = (struct fs_version){.size = 1, .settled = true};
-    memset(&session, 0, sizeof(session));
-    pthread_mutex_init(&session.slices.lock, NULL);
+    session = (struct fs_session){.slices.lock = PTHREAD_MUTEX_INITIALIZER};
     slice = (struct fs_slice){.inode = 77, .filled = told.now, .header = HEADER};
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    pthread_mutex_destroy(&session.slices.lock);
     return 0;
 }
 
@@ -105,7 +98,7 @@ static struct fuse_file_info opened(enum fs_mode mode, int flags, bool reader)
     return info;
 }
 
-TEST(opens, setup, teardown)
+TEST(opens, setup)
 {
     assert_false(opened(FS_MODE_SHARED, O_RDONLY, false).direct_io);
     assert_true(opened(FS_MODE_SHARED, O_WRONLY, false).direct_io);
@@ -135,7 +128,7 @@ static int refreshed(enum fs_mode mode)
     return fs_mode_refresh(&session, NULL, &handle);
 }
 
-TEST(refreshes, setup, teardown)
+TEST(refreshes, setup)
 {
     assert_int_equal(refreshed(FS_MODE_SHARED), 0);
     assert_int_equal(told.dropped, 0);
@@ -173,7 +166,7 @@ static void wrote(enum fs_mode mode, bool direct, bool reader, off_t offset, siz
     slice.counts.readers = 0;
 }
 
-TEST(answers_writes, setup, teardown)
+TEST(answers_writes, setup)
 {
     wrote(FS_MODE_SHARED, true, false, HEADER + 100, 50);
     assert_int_equal(told.start, 100);
@@ -206,7 +199,7 @@ TEST(answers_writes, setup, teardown)
 }
 
 /* If there are no pages, none are dropped, and the reply is immediate. */
-TEST(answers_at_once, setup, teardown)
+TEST(answers_at_once, setup)
 {
     told.overlapping = 1;
     atomic_store(&session.atomic.on, true);
@@ -219,7 +212,7 @@ TEST(answers_at_once, setup, teardown)
     assert_int_equal(told.length, 50);
 }
 
-TEST(unique_refreshes_nothing, setup, teardown)
+TEST(unique_refreshes_nothing, setup)
 {
     told.now.size = 2;
     assert_int_equal(refreshed(FS_MODE_UNIQUE), 0);
@@ -230,7 +223,7 @@ TEST(unique_refreshes_nothing, setup, teardown)
     assert_int_equal(told.answered, 50);
 }
 
-TEST(numbers, setup, teardown)
+TEST(numbers, setup)
 {
     fuse_ino_t first = 0, again = 0;
 

@@ -60,13 +60,9 @@ static void check_random_views(bool refuse_mapping)
     }
 }
 
-TEST(test_random_views)
+TEST(test_random_views_with_and_without_mapping)
 {
     check_random_views(false);
-}
-
-TEST(test_random_views_without_mapping)
-{
     check_random_views(true);
 }
 

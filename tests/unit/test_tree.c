@@ -15,16 +15,10 @@ static struct fs_tree tree;
 static void make_tree(int64_t ranks, const char *views, bool npy)
 {
     vs_spec_free(spec);
+    spec = NULL;
     spec =
         spec_from("{\"viewspec\": 1, \"file\": \"f\", \"ranks\": %" PRId64 ", %s}", ranks, views);
     fs_tree_init(&tree, spec, npy);
-}
-
-static int free_tree(void **state)
-{
-    vs_spec_free(spec);
-    spec = NULL;
-    return 0;
 }
 
 static bool same(struct fs_node a, struct fs_node b)
@@ -53,7 +47,7 @@ static int64_t check_folder(struct fs_node folder)
     return names;
 }
 
-TEST(whole_trees, NULL, free_tree)
+TEST(whole_trees)
 {
     static const struct {
         const char *views;
@@ -75,7 +69,7 @@ TEST(whole_trees, NULL, free_tree)
 }
 
 /* Nodes show disjoint blocks of ranks, which together are all ranks. */
-TEST(blocks_of_nodes, NULL, free_tree)
+TEST(blocks_of_nodes)
 {
     int64_t next = 0;
 
@@ -95,7 +89,7 @@ TEST(blocks_of_nodes, NULL, free_tree)
     assert_int_equal(fs_tree_find(&tree, root, "rank7").rank, 7);
 }
 
-TEST(names_of_ranks, NULL, free_tree)
+TEST(names_of_ranks)
 {
     static const struct {
         const char *name;
@@ -130,7 +124,7 @@ TEST(names_of_ranks, NULL, free_tree)
 }
 
 /* The maximal number of ranks in MPI. The last one is found without a look at the others. */
-TEST(many_ranks, NULL, free_tree)
+TEST(many_ranks)
 {
     struct fs_node folder = {.kind = FS_FOLDER, .view = 1}, node;
     char name[FS_NAME_SIZE];
@@ -143,7 +137,7 @@ TEST(many_ranks, NULL, free_tree)
 }
 
 /* A new number stands for the same slice and differs from all earlier ones. */
-TEST(new_numbers, NULL, free_tree)
+TEST(new_numbers)
 {
     struct fs_node slice = {.kind = FS_SLICE, .rank = 2};
 
@@ -157,7 +151,7 @@ TEST(new_numbers, NULL, free_tree)
     }
 }
 
-TEST(numbers_of_nothing, NULL, free_tree)
+TEST(numbers_of_nothing)
 {
     static const uint64_t numbers[] = {
         0,
@@ -179,7 +173,7 @@ TEST(numbers_of_nothing, NULL, free_tree)
 
 /* "shared" is found by name and by number if its view has a shared file pointer. It is never
    listed. */
-TEST(shared_names, NULL, free_tree)
+TEST(shared_names)
 {
     static const bool odd[] = {false, true};
     struct fs_node folder = {.kind = FS_FOLDER}, found;
@@ -201,7 +195,7 @@ TEST(shared_names, NULL, free_tree)
 }
 
 /* Names in "ordered" are found by name and by number. Each use of a rank has its own number. */
-TEST(ordered_folders, NULL, free_tree)
+TEST(ordered_folders)
 {
     static const bool shared[] = {false, true};
     struct fs_node folder, node, found;

@@ -32,13 +32,9 @@ static void check_random_views(int views, bool refuse)
         check_one_view(random_view(i), refuse, below(3) == 0 ? 0 : below(600 << 10));
 }
 
-TEST(test_random_writes)
+TEST(test_random_writes_with_and_without_mapping)
 {
     check_random_views(100, false);
-}
-
-TEST(test_random_writes_without_mapping)
-{
     check_random_views(30, true);
 }
 
