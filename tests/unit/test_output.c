@@ -131,22 +131,13 @@ static void appears(void)
     unlink("c");
 }
 
-TEST(with_all)
+TEST(with_and_without_tmpfile_and_links)
 {
-    appears();
-}
-
-TEST(without_tmpfile)
-{
-    no_tmpfile = true;
-    appears();
-    no_tmpfile = false;
-}
-
-TEST(without_links)
-{
-    no_tmpfile = no_links = true;
-    appears();
+    for (int lacks = 0; lacks < 3; lacks++) {
+        no_tmpfile = lacks > 0;
+        no_links = lacks > 1;
+        appears();
+    }
     no_tmpfile = no_links = false;
 }
 
