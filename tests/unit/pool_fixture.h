@@ -164,10 +164,10 @@ static inline void meet(int node)
 
 /* Makes the nodes of the file, after freeing those before. homes describes its stripes and their
    number of servers, if known. */
-static inline void make_nodes_of(const struct mpiio_homes *homes, int64_t size)
+static inline void make_nodes_of(struct mpiio_homes homes, int64_t size)
 {
     free_nodes();
-    nodes = (struct nodes){.count = homes->nodes, .homes = *homes};
+    nodes = (struct nodes){.count = homes.nodes, .homes = homes};
     for (int i = 0; i < nodes.count; i++)
         make_pool(i, size, NODES_TIMEOUT);
     for (int i = 0; i < nodes.count; i++)
@@ -176,9 +176,7 @@ static inline void make_nodes_of(const struct mpiio_homes *homes, int64_t size)
 
 static inline void make_nodes(int count, int64_t size)
 {
-    struct mpiio_homes homes = mpiio_homes_of(0, 0, count);
-
-    make_nodes_of(&homes, size);
+    make_nodes_of(mpiio_homes_of(0, 0, count), size);
 }
 
 /* Has a node leave. The others lose it; it goes on alone. */

@@ -134,7 +134,7 @@ TEST(who_stores_a_block_reads_it)
         for (int count = 2; count <= NODES_MAX; count++) {
             struct mpiio_homes homes = mpiio_homes_of(stripes[i].unit, 2 * count, count);
 
-            make_nodes_of(&homes, 64 * MIB);
+            make_nodes_of(homes, 64 * MIB);
             assert_int_equal(check_together((uint64_t)stripes[i].blocks), 2 * foreign());
             for (int node = 0; node < count; node++) {
                 int64_t own = 0;
@@ -148,7 +148,7 @@ TEST(who_stores_a_block_reads_it)
 }
 
 /* The nodes read a file together. Each must read the same share of it from storage. */
-static void check_even(const struct mpiio_homes *homes, int64_t size)
+static void check_even(struct mpiio_homes homes, int64_t size)
 {
     make_fake(size);
     make_nodes_of(homes, size);
@@ -161,18 +161,14 @@ static void check_even(const struct mpiio_homes *homes, int64_t size)
    nodes. */
 TEST(a_file_on_one_server_is_in_the_memory_of_all)
 {
-    struct mpiio_homes homes = mpiio_homes_of(MIB, 1, 4);
-
-    check_even(&homes, 16 * MIB);
+    check_even(mpiio_homes_of(MIB, 1, 4), 16 * MIB);
 }
 
 /* One node stores a stripe of 32 MiB. The pool divides it, so that readers of one region do not
    all ask the same node. */
 TEST(long_stripes_are_spread)
 {
-    struct mpiio_homes homes = mpiio_homes_of(32 * MIB, 0, 3);
-
-    check_even(&homes, 48 * MIB);
+    check_even(mpiio_homes_of(32 * MIB, 0, 3), 48 * MIB);
 }
 
 /* The pool returns the right bytes for any view and any range. */
