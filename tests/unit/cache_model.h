@@ -18,9 +18,8 @@ struct layer {
     bool tried[BLOCKS];         /* the block was frozen before, and stayed dirty */
 };
 
-struct model {
-    int fd;
-    struct mpiio_store *store;
+static struct model {
+    struct opened opened;
     struct mpiio_cache *cache;
     struct mpiio_slice *slice[SLICES];
     int slices;
@@ -31,34 +30,26 @@ struct model {
     const struct mpiio_flush_block *list;
     size_t count;
     int unsaved[SLICES];
-};
+} model;
 
-static struct model model;
 static unsigned char seen[BYTES], bytes[BYTES];
-
-static inline void end_model(void)
-{
-    for (int i = 0; i < model.slices; i++)
-        mpiio_slice_free(model.slice[i]);
-    mpiio_store_drop_cache(model.store, model.cache);
-    close_all(NULL, model.store, model.fd);
-}
 
 /* Makes a model, after freeing that of the test before. */
 static inline void start(int64_t dirty_max)
 {
-    if (model.store != NULL)
-        end_model();
+    for (int i = 0; i < model.slices; i++)
+        mpiio_slice_free(model.slice[i]);
+    mpiio_store_drop_cache(model.opened.store, model.cache);
+    close_opened(&model.opened);
     restore_guard();
     memset(&model, 0, sizeof(model));
-    model.fd = make_file();
-    model.store = open_store_for(model.fd, O_RDWR);
-    assert_int_equal(mpiio_store_add_cache(model.store, dirty_max, &model.cache), 0);
+    model.opened = open_slice(O_RDWR, NULL);
+    assert_int_equal(mpiio_store_add_cache(model.opened.store, dirty_max, &model.cache), 0);
 }
 
 static inline struct mpiio_slice *add_slice(struct vs_view *view)
 {
-    struct mpiio_slice *slice = make_slice(model.store, view);
+    struct mpiio_slice *slice = make_slice(model.opened.store, view);
 
     mpiio_slice_set_id(slice, (uint64_t)model.slices + 100);
     model.slice[model.slices++] = slice;
@@ -201,7 +192,7 @@ static inline void store_block(const struct mpiio_flush_block *frozen)
         while (i < MPIIO_BLOCK_SIZE && (slot.mask[i / 64] >> i % 64 & 1) != 0)
             i++;
         if (i > from)
-            write_file(model.fd, slot.data + from, (size_t)(i - from),
+            write_file(model.opened.fd, slot.data + from, (size_t)(i - from),
                        frozen->block * MPIIO_BLOCK_SIZE + from);
     }
 }
@@ -243,8 +234,8 @@ static inline void store_all(void)
 /* Checks that the file holds exactly what was stored. */
 static inline void check_file(void)
 {
-    assert_int_equal(stat_of(model.fd).st_size, model.size);
-    assert_int_equal(pread(model.fd, seen, BYTES, 0), model.size);
+    assert_int_equal(stat_of(model.opened.fd).st_size, model.size);
+    assert_int_equal(pread(model.opened.fd, seen, BYTES, 0), model.size);
     assert_memory_equal(seen, model.file, (size_t)model.size);
 }
 

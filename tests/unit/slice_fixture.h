@@ -81,13 +81,6 @@ static inline struct mpiio_slice *make_slice(struct mpiio_store *store, struct v
     return slice;
 }
 
-static inline void close_all(struct mpiio_slice *slice, struct mpiio_store *store, int fd)
-{
-    mpiio_slice_free(slice);
-    mpiio_store_close(store);
-    close(fd);
-}
-
 /* A file of a test, with a store and perhaps a slice of it. */
 struct opened {
     int fd;
@@ -110,7 +103,9 @@ static inline struct opened open_slice(int flags, struct vs_view *view)
 static inline void close_opened(struct opened *opened)
 {
     if (opened->store != NULL)
-        close_all(opened->slice, opened->store, opened->fd);
+        close(opened->fd);
+    mpiio_slice_free(opened->slice);
+    mpiio_store_close(opened->store);
     *opened = (struct opened){0};
 }
 

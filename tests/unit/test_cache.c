@@ -85,16 +85,16 @@ TEST(test_merged_runs)
     add_slice(make_vector(8, 8, 16));
     write_slice(0, 0, 1 << 20);
     write_slice(1, 0, 1 << 20);
-    mpiio_store_counters(model.store, &before);
+    mpiio_store_counters(model.opened.store, &before);
     store_all();
-    mpiio_store_counters(model.store, &after);
+    mpiio_store_counters(model.opened.store, &after);
     assert_int_equal(after.store_writes - before.store_writes, 2);
     assert_int_equal(after.store_write_bytes - before.store_write_bytes, 2 << 20);
     assert_int_equal(after.store_map_write_bytes, 0);
     assert_int_equal(after.store_reads, 0);
     write_slice(0, 0, 1 << 20);
     store_all();
-    mpiio_store_counters(model.store, &before);
+    mpiio_store_counters(model.opened.store, &before);
     assert_int_equal(before.store_write_bytes + before.store_map_write_bytes, 3 << 20);
     check_file();
 }
@@ -111,7 +111,7 @@ TEST(test_end)
     add_slice(make_view("'disp': 0"));
     write_slice(0, 0, 8);
     write_slice(0, 800, 8);
-    assert_int_equal(stat_of(model.fd).st_size, 0);
+    assert_int_equal(stat_of(model.opened.fd).st_size, 0);
     assert_int_equal(mpiio_slice_size(slice), 808);
     read_slice(1, 0, 2000);
     assert_int_equal(mpiio_slice_append(slice, "12345678", 8, &offset), 8);
@@ -139,7 +139,7 @@ TEST(test_behind_end)
 {
     start(64 << 20);
     fill_randomly(model.file, 50000);
-    write_file(model.fd, model.file, 50000, 0);
+    write_file(model.opened.fd, model.file, 50000, 0);
     model.size = 50000;
     add_slice(make_interleaved());
     add_slice(make_view("'disp': 0"));
@@ -258,7 +258,7 @@ TEST(test_write_through)
         }
         mpiio_cache_write_through(model.cache);
         write_slice(1, 1000, 70000);
-        assert_int_equal(pread(model.fd, seen, 70000, 1000), 70000);
+        assert_int_equal(pread(model.opened.fd, seen, 70000, 1000), 70000);
         assert_memory_equal(seen, bytes, 70000);
         read_slice(0, 0, 1 << 20);
         read_slice(1, 0, 2 << 20);

@@ -21,9 +21,8 @@ struct writer {
 };
 
 static struct writer writers[WRITERS];
-static struct mpiio_store *store;
+static struct opened file;
 static struct mpiio_cache *cache;
-static int fd;
 static sem_t asked;
 static atomic_bool all_done;
 
@@ -32,31 +31,27 @@ static void on_full(void *argument)
     sem_post(&asked);
 }
 
-static void end_store(void)
-{
-    for (int i = 0; i < WRITERS; i++)
-        mpiio_slice_free(writers[i].slice);
-    mpiio_store_drop_cache(store, cache);
-    close_all(NULL, store, fd);
-    sem_destroy(&asked);
-}
-
 /* Opens a file for the writers, after closing that of the test before. */
 static void start(int64_t dirty_max, int64_t run)
 {
-    if (store != NULL)
-        end_store();
+    for (int i = 0; i < WRITERS; i++) {
+        mpiio_slice_free(writers[i].slice);
+        writers[i].slice = NULL;
+    }
+    mpiio_store_drop_cache(file.store, cache);
+    cache = NULL;
+    close_opened(&file);
     restore_guard();
-    fd = make_file();
-    store = open_store_for(fd, O_RDWR);
-    assert_int_equal(mpiio_store_add_cache(store, dirty_max, &cache), 0);
-    assert_int_equal(sem_init(&asked, 0, 0), 0);
+    file = open_slice(O_RDWR, NULL);
+    assert_int_equal(mpiio_store_add_cache(file.store, dirty_max, &cache), 0);
+    while (sem_trywait(&asked) == 0)
+        continue;
     mpiio_cache_on_full(cache, on_full, NULL);
     all_done = false;
     for (int i = 0; i < WRITERS; i++) {
         memset(&writers[i], 0, sizeof(writers[i]));
         writers[i].seed = (unsigned int)i;
-        writers[i].slice = make_slice(store, make_vector(i * run, run, WRITERS * run));
+        writers[i].slice = make_slice(file.store, make_vector(i * run, run, WRITERS * run));
         mpiio_slice_set_id(writers[i].slice, (uint64_t)i);
     }
 }
@@ -95,7 +90,7 @@ static bool store_slot(int64_t block, const struct mpiio_slot *slot)
     while (mpiio_slot_next_run(slot, run.end, MPIIO_BLOCK_SIZE, &run)) {
         ssize_t length = (ssize_t)(run.end - run.start);
 
-        stored &= pwrite(fd, slot->data + run.start, (size_t)length,
+        stored &= pwrite(file.fd, slot->data + run.start, (size_t)length,
                          block * MPIIO_BLOCK_SIZE + (int64_t)run.start) == length;
     }
     return stored;
@@ -296,6 +291,7 @@ TEST(test_room_after_failure)
 
 BEFORE_TESTS
 {
+    sem_init(&asked, 0, 0);
     for (size_t i = 0; i < sizeof(many); i++)
         many[i] = (unsigned char)(1 + rand() % 255);
     keep_guard();

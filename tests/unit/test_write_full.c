@@ -57,7 +57,8 @@ static int remove_disk(void **state)
 {
     if (disk.folder[0] == '\0')
         return 0;
-    close_all(NULL, disk.store, disk.fd);
+    mpiio_store_close(disk.store);
+    close(disk.fd);
     if (umount2(disk.folder, MNT_DETACH) != 0 || rmdir(disk.folder) != 0)
         return -1;
     unlink(disk.image);
