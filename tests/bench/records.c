@@ -213,43 +213,30 @@ static void take_records(struct job *job, int *seen)
 {
     uint64_t record[RECORD_WORDS];
 
-    job->way->open(job);
-    meet();
-    job->start = bench_now();
     while (job->way->take(job, record))
         seen[number_of(record, job->count)]++;
-    job->way->close(job);
 }
 
 static void put_records(struct job *job)
 {
     uint64_t record[RECORD_WORDS];
 
-    job->way->open(job);
-    meet();
-    job->start = bench_now();
     for (long number = job->rank; number < job->count; number += job->ranks) {
         make_record(record, number);
         job->way->put(job, record);
     }
-    job->way->close(job);
 }
 
-static void put_in_order(struct job *job)
+/* records has memory for a share. */
+static void put_in_order(struct job *job, uint64_t *records)
 {
     long round = job->share * job->ranks;
-    uint64_t *records = allocate((size_t)job->share, RECORD_BYTES);
 
-    job->way->open(job);
-    meet();
-    job->start = bench_now();
     for (long first = 0; first < job->count; first += round) {
         for (long i = 0; i < job->share; i++)
             make_record(records + i * RECORD_WORDS, first + job->rank * job->share + i);
         job->way->put_share(job, records, first + round >= job->count);
     }
-    job->way->close(job);
-    free(records);
 }
 
 /* Counts the file's records, which other processes have written. For process 0. */
@@ -300,7 +287,11 @@ static void print_seconds(const struct job *job)
 static void run(struct job *job)
 {
     int *seen = allocate((size_t)job->count, sizeof(int));
+    uint64_t *records = allocate((size_t)job->share, RECORD_BYTES);
 
+    job->way->open(job);
+    meet();
+    job->start = bench_now();
     switch (job->action) {
     case TAKE:
         take_records(job, seen);
@@ -309,14 +300,16 @@ static void run(struct job *job)
         put_records(job);
         break;
     case ORDERED:
-        put_in_order(job);
+        put_in_order(job, records);
         break;
     }
+    job->way->close(job);
     meet();
     if (job->action != TAKE)
         count_written(job, seen);
     check_seen(job, seen);
     print_seconds(job);
+    free(records);
     free(seen);
 }
 

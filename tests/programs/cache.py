@@ -8,7 +8,8 @@ import sys
 import threading
 import time
 
-from common import at_once, overwrite, stats
+from common import at_once, contents, overwrite, stats
+from slices import dealt
 
 
 def dropped():
@@ -32,8 +33,7 @@ def changes_a_moment_after_an_open():
 
 def a_slice_opened_before_the_file():
     def expected():
-        data = open("b.dat", "rb").read()
-        return b"".join(data[i:i + 4096] for i in range(0, len(data), 16384))
+        return dealt(contents("b.dat"), 4, 4096)[0]
     fd = os.open(sys.argv[1], os.O_RDONLY)
     seen = b""
     while (part := os.read(fd, 100000)):

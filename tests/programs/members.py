@@ -4,14 +4,15 @@ import json
 import random
 import sys
 
+from common import contents
+from slices import dealt
+
 
 def stripes():
     count, block = int(sys.argv[1]), int(sys.argv[2])
-    whole = open("whole.dat", "rb").read()
-    for member in range(count):
+    for member, data in enumerate(dealt(contents("whole.dat"), count, block)):
         with open(f"T.{member:04}.data", "wb") as out:
-            for start in range(member * block, len(whole), count * block):
-                out.write(whole[start:start + block])
+            out.write(data)
 
 
 def names_count_from_any_number():

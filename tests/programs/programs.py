@@ -6,12 +6,11 @@ import random
 import sys
 
 from common import contents, in_processes
+from slices import dealt
 
 
 def part(path, ranks, block, rank):
-    """Returns a rank's bytes of a file of whole tiles, whose blocks are dealt."""
-    data = contents(path)
-    return b"".join(data[at:at + block] for at in range(rank * block, len(data), ranks * block))
+    return dealt(contents(path), ranks, block)[rank]
 
 
 def part_of():

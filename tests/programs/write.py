@@ -5,7 +5,8 @@ import os
 import random
 import sys
 
-from slices import Runs
+from common import contents
+from slices import Runs, dealt
 
 
 def random_writes():
@@ -76,10 +77,8 @@ def random_writes():
 
 
 def plain_file():
-    old = open("before.dat", "rb").read()
-    rank = int(sys.argv[1])
-    mine = b"".join(old[i:i + 4096] for i in range(rank * 4096, len(old), 16384))
-    new = open(sys.argv[2], "rb").read()
+    mine = dealt(contents("before.dat"), 4, 4096)[int(sys.argv[1])]
+    new = contents(sys.argv[2])
     assert new == mine + bytes(len(new) - len(mine))
 
 
