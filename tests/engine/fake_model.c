@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../shared/random.h"
+
 #define BLOCK ((size_t)MPIIO_BLOCK_SIZE)
 
 enum model_mode model_mode(const char *name)
@@ -25,26 +27,18 @@ int64_t model_block(const struct model *model, int slot)
     return model->mode == MODEL_SPARSE ? slot * 3 : slot;
 }
 
-static uint64_t mix(uint64_t value)
-{
-    value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9;
-    value = (value ^ value >> 27) * 0x94d049bb133111eb;
-    return value ^ value >> 31;
-}
-
 /* Returns the byte that a node writes at an offset in an epoch. It is never zero, so that holes
    show. */
 static unsigned char byte_of(const struct model *model, int epoch, uint32_t node, size_t offset)
 {
-    uint64_t word = mix(model->seed + (uint64_t)epoch * 1000003 + node * 7919 + offset / 8);
+    uint64_t state = model->seed + (uint64_t)epoch * 1000003 + node * 7919 + offset / 8;
 
-    return (unsigned char)(word >> offset % 8 * 8) | 1;
+    return (unsigned char)(next_random(&state) >> offset % 8 * 8) | 1;
 }
 
 static uint64_t below(uint64_t *random, uint64_t limit)
 {
-    *random += 0x9e3779b97f4a7c15;
-    return mix(*random) % limit;
+    return next_random(random) % limit;
 }
 
 /* Receives runs of a node: count runs of length bytes in a slot. */
@@ -81,7 +75,8 @@ static void random_runs(uint64_t *random, int slot, taker *take, void *context)
 static void runs_of(const struct model *model, int epoch, uint32_t node, int slot, taker *take,
                     void *context)
 {
-    uint64_t random = mix(model->seed * 31 + (uint64_t)epoch) + node * 65537 + (uint64_t)slot * 257;
+    uint64_t from = model->seed * 31 + (uint64_t)epoch;
+    uint64_t random = next_random(&from) + node * 65537 + (uint64_t)slot * 257;
     struct mpiio_mask_runs whole = {0, BLOCK, 1, 0};
     size_t stride = 8 * (size_t)model->nodes;
 
