@@ -23,6 +23,7 @@ import struct
 import sys
 import time
 
+from processes import kill_all, states
 from records import (APPEND, BAD, CALL, CLOSE, DONE, FSYNC, GET, OPEN, RECORD, SET, START, TAKE, TAKEN, WRITE,
                      calls, check, name, records, spec, view_start)
 
@@ -215,10 +216,7 @@ class Worker:
 def stops(pid):
     """Returns true if all threads of the process have stopped, or it has exited."""
     with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-        for task in os.listdir(f"/proc/{pid}/task"):
-            with open(f"/proc/{pid}/task/{task}/stat") as stat:
-                if stat.read().rpartition(")")[2].split()[0] not in "TZX":
-                    return False
+        return all(state in "TZX" for state in states(pid))
     return True
 
 
@@ -232,23 +230,17 @@ def holds_lock(pid):
     return False
 
 
-def send(number, pids):
-    for pid in pids:
-        with contextlib.suppress(ProcessLookupError):  # an engine exits when the mount is degraded
-            os.kill(pid, number)
-
-
 def stop(pids):
     """Stops processes when none of them holds the record's lock, because others would wait for it.
     Returns the time of the stop."""
     for _ in range(500):
         start = time.monotonic()
-        send(signal.SIGSTOP, pids)
+        kill_all(pids, signal.SIGSTOP)  # an engine may have exited when the mount was degraded
         while not all(stops(pid) for pid in pids):
             time.sleep(0.001)
         if not any(holds_lock(pid) for pid in pids):
             return start
-        send(signal.SIGCONT, pids)
+        kill_all(pids, signal.SIGCONT)
         time.sleep(0.01)
     sys.exit("the lock is always held")
 
@@ -266,7 +258,7 @@ def freeze(seconds, *pids):
     pids = [int(pid) for pid in pids]
     start = stop(pids)
     time.sleep(max(0, start + float(seconds) - time.monotonic()))
-    send(signal.SIGCONT, pids)
+    kill_all(pids, signal.SIGCONT)
     print(f"frozen for {time.monotonic() - start:.3f} s")
 
 

@@ -11,7 +11,8 @@ import subprocess
 from pathlib import Path
 
 from cells import contents
-from mounts import Mount, Wrong, await_true, device, family, in_kernel, states
+from mounts import Mount, Wrong, await_true, device, family, in_kernel
+from processes import states
 
 LET_GO = Path(__file__).parents[1] / "let_go"
 

@@ -18,7 +18,8 @@ import time
 
 from configurations import CONFIGURATIONS, KILLED, NODE, POWER, write_spec
 from model import LEVELS, judge, judge_records, read_log, unmounted
-from mounts import LIMIT, Mount, Wrong, await_true, device, kill_all, page
+from mounts import LIMIT, Mount, Wrong, await_true, device, page
+from processes import kill_all
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 STEPS = 60

@@ -45,15 +45,9 @@ def await_true(condition):
 def stop_process(pid):
     """Returns when all threads of the process have stopped, because kill(2) does not wait for
     that."""
+    from processes import states
     os.kill(pid, signal.SIGSTOP)
-
-    def state(task):
-        try:
-            with open(f"/proc/{pid}/task/{task}/stat") as stat:
-                return stat.read().rpartition(")")[2].split()[0]
-        except (FileNotFoundError, ProcessLookupError):  # it has exited
-            return "T"
-    await_true(lambda: all(state(task) == "T" for task in os.listdir(f"/proc/{pid}/task")))
+    await_true(lambda: all(state == "T" for state in states(pid)))
 
 
 def at_once(work, arguments):

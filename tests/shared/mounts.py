@@ -5,9 +5,10 @@ import contextlib
 import errno
 import os
 import shutil
-import signal
 import subprocess
 import time
+
+from processes import kill_all, states
 
 RANKS, BLOCK = 4, 512
 REGION = 8192  # bytes of a slice; a cell has one with data and one that is a hole of the file
@@ -77,13 +78,6 @@ def run(*command, meanwhile=None, **more):
         return running.returncode, said.read()
 
 
-def states(pid):
-    """Returns the states of its threads."""
-    for task in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{task}/stat") as stat:
-            yield stat.read().rpartition(")")[2].split()[0]
-
-
 def in_kernel(pid):
     """Returns true if it sleeps in a call that is not about pipes or other processes."""
     try:
@@ -102,12 +96,6 @@ def family(pid):
         with contextlib.suppress(OSError):
             found += map(int, open(f"/proc/{parent}/task/{parent}/children").read().split())
     return found
-
-
-def kill_all(pids, how=signal.SIGKILL):
-    for pid in pids:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, how)
 
 
 def page(lines):

@@ -12,7 +12,8 @@ import time
 
 from batch import Batch
 from model import Model
-from mounts import Mount, Wrong, await_true, kill_all
+from mounts import Mount, Wrong, await_true
+from processes import kill_all
 from specs import LIMIT, Views
 
 WARM = 40  # operations on a mount before its daemon's memory and descriptors count
