@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Programs of tests/bats/stop.bats."""
+import contextlib
 import mmap
 import os
 import signal
@@ -14,7 +15,7 @@ def what_was_acknowledged():
     fds = [os.open("%s/rank%d" % (sys.argv[1], rank), os.O_WRONLY) for rank in range(3)]
     done = open("done", "ab", 0)
     offset = 0
-    try:
+    with contextlib.suppress(OSError):
         while True:
             for rank, fd in enumerate(fds):
                 data = (b"%d:%06d" % (rank, offset)) * 50
@@ -22,8 +23,6 @@ def what_was_acknowledged():
                     break
                 done.write(b"%d %d\n" % (rank, offset))
             offset += 1
-    except OSError:
-        pass
 
 
 def acknowledged_is_stored():
@@ -59,13 +58,11 @@ def dirty():
 def load():
     file = os.open("b.dat", os.O_WRONLY)
     def work(fd):
-        try:
+        with contextlib.suppress(OSError):
             while True:
                 os.pwrite(file, os.urandom(8), 4096)
                 os.pread(fd, 1 << 20, 0)
                 os.fsync(fd)
                 print("goes on", flush=True)
-        except OSError:
-            pass
     for fd in [os.open(sys.argv[1], os.O_RDONLY) for i in range(6)]:
         threading.Thread(target=work, args=(fd,)).start()
