@@ -208,7 +208,7 @@ static void *write_longs(void *argument)
 static void start_waiter(struct writer *writer)
 {
     assert_int_equal(sem_init(&waiting, 0, 0), 0);
-    mpiio_file_on_wait(mpiio_store_file(one.store), on_wait, NULL);
+    one.store->file->wait = on_wait;
     assert_int_equal(pthread_create(&writer->thread, NULL, write_longs, writer), 0);
     while (sem_trywait(&waiting) != 0) {
         if (writer->done)
