@@ -226,7 +226,7 @@ static int receive(struct mpiio_channel *channel, struct mpiio_wire *wire,
     struct msghdr header = {.msg_iov = &part,
                             .msg_iovlen = 1,
                             .msg_control = &control,
-                            .msg_controllen = sizeof(control.bytes)};
+                            .msg_controllen = CMSG_LEN(DESCRIPTORS * sizeof(int))};
     ssize_t length;
 
     do {
@@ -234,7 +234,7 @@ static int receive(struct mpiio_channel *channel, struct mpiio_wire *wire,
     } while (length < 0 && errno == EINTR);
     if (length < 0)
         return errno == ECONNRESET ? -EPIPE : -errno;
-    /* The kernel creates no more descriptors than control has room for. */
+    /* The kernel creates no more descriptors than msg_controllen has room for. */
     for (struct cmsghdr *item = CMSG_FIRSTHDR(&header); item; item = CMSG_NXTHDR(&header, item))
         if (item->cmsg_level == SOL_SOCKET && item->cmsg_type == SCM_RIGHTS)
             memcpy(descriptors, CMSG_DATA(item), item->cmsg_len - CMSG_LEN(0));

@@ -174,8 +174,8 @@ static void find_name(struct mpiio_peers *peers, const struct mpiio_stall *stall
     snprintf(host, MPIIO_HOST_MAX + 1, "%s", known != NULL ? known : "?");
 }
 
-/* At node 0, all engines in an epoch may wait without progress because some nodes do not reach each
-   other. None of them has failed, but they cannot store together. */
+/* Acts at node 0 only. All engines in an epoch may wait without progress because some nodes do not
+   reach each other. None of them has failed, but they cannot store together. */
 void mpiio_epochs_tick(struct mpiio_peers *peers, int64_t now)
 {
     struct mpiio_rounds *self = &peers->rounds;

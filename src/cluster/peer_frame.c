@@ -18,9 +18,9 @@ enum {
 };
 
 /*
- * The types of frames. Encoding and decoding use the same fields, in this order: e number, r echo,
- * n node, t time, s status, f flag, k count, h host, x text. The receiver acts on a frame in the
- * states that are due. In the states that are late, the frame has come too late.
+ * The types of frames. Encoding and decoding use the fields of a type in the order of its letters:
+ * e number, r echo, n node, t time, s status, f flag, k count, h host, x text. The receiver acts on
+ * a frame in the states in `due`. In those in `late`, the frame has come too late.
  *
  * Once all nodes have joined, any frame from below is allowed in any state, because its sender may
  * not know the current state yet. A node degrades as soon as it learns of a failure. Frames from

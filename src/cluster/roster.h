@@ -205,8 +205,8 @@ int mpiio_roster_watch(struct mpiio_peers *peers, int fd, void *owner);
 void mpiio_roster_adopt(struct mpiio_peers *peers, struct mpiio_peer *peer, int node,
                         const char *host);
 
-/* Returns the node above (index 0), or the one below of an index from 1 to peers - 1. NULL: its
-   connection is not open. */
+/* Returns the node above for index 0 or, for an index from 1 to peers - 1, that node below. Returns
+   NULL if its connection is not open. */
 static inline struct mpiio_peer *mpiio_roster_linked(const struct mpiio_peers *peers, int index)
 {
     struct mpiio_peer *peer = index == 0 ? peers->above : peers->peer[index];

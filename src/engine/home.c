@@ -402,7 +402,8 @@ static void store_ranges(struct engine_home *home, struct group *group, size_t c
 }
 
 /* Stores the short runs of a group and keeps the long ones for the collective write. Without
-   collective writes, or memory, it stores all runs. */
+   collective writes it stores all runs; a long run for which there is no memory is stored at once,
+   too. */
 static void store_group(struct engine_home *home, struct group *group, struct engine_file *file,
                         struct mpiio_epoch_counters *counters)
 {

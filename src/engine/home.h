@@ -125,9 +125,9 @@ const int32_t *engine_home_ask(struct engine_home *home, struct engine_part *cou
                                struct engine_part *words);
 
 /*
- * Merges the pieces requested last. The pieces of other nodes are in pieces, in the order of its
- * result. lay_own(argument, place, mask, data) merges this node's piece with that index into a
- * block. Local.
+ * Merges the pieces requested last. The pieces of other nodes are in pieces, in the order in which
+ * engine_home_ask has listed them. lay_own(argument, place, mask, data) merges this node's piece
+ * with that index into a block. Local.
  */
 void engine_home_take(struct engine_home *home, const char *pieces,
                       void (*lay_own)(void *argument, int32_t place, uint64_t *mask, char *data),

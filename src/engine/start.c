@@ -231,8 +231,9 @@ static void prepare_file(struct engine *engine, const struct mpiio_message *hell
     engine->homes = mpiio_homes_of(striping[0], striping[1], engine->group.nodes);
 }
 
-/* Distributes the addresses of all daemons and their shared settings, so that they can connect.
-   Collective. */
+/* Closes the descriptors of hello, prepares the file, and distributes the addresses of all daemons
+   and their shared settings, so that they can connect. Uses the texts of hello before the next
+   message arrives. Collective. */
 static void introduce_nodes(struct engine *engine, struct mpiio_message *hello,
                             struct failure *failure)
 {

@@ -30,7 +30,7 @@ struct engine_options {
  * engines because one has failed, the daemons survive.
  */
 struct engine_daemon {
-    struct mpiio_channel *channel; /* NULL: not started */
+    struct mpiio_channel *channel; /* NULL: none; engine_daemon_end frees it in any case */
     pid_t pid;
     int output; /* a memfd with its output during the start; -1: none */
     const char *program;

@@ -98,7 +98,7 @@ static void drop_oldest(struct mpiio_listener *listener, struct mpiio_sessions *
     session->ended = true;
 }
 
-/* Adds a session to the end of its list. Returns false if the listener is closed. */
+/* Adds a session to the end of the strangers. Returns false if the listener is closed. */
 static bool enlist(struct mpiio_listener *listener, struct mpiio_session *session)
 {
     bool over;

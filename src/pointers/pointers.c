@@ -223,8 +223,8 @@ static struct mpiio_request *take_batch(struct mpiio_pointers *self)
     return list;
 }
 
-/* Returns true if this node looks at the record: for its own open contributions, which it does not
-   know after a failure, or at the end for those of all nodes. */
+/* Returns true if this node looks at the record: if it has open contributions, or does not know
+   because of a failure; at the end, if any node has some. */
 static bool is_looking(const struct mpiio_pointers *self)
 {
     return self->record.generation == 0 || self->state.turns.node[self->options.node].held > 0 ||

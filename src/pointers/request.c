@@ -53,7 +53,7 @@ static bool decide(const struct mpiio_state *state, struct mpiio_request *reques
         *entry = (struct mpiio_entry){.kind = MPIIO_ENTRY_OPEN, .value = (uint64_t)request->result};
         return true;
     case MPIIO_REQUEST_OVER:
-        /* If the request is repeated, the contribution may have finished, or was dropped. */
+        /* The contribution may have been dropped, or have finished if the request is repeated. */
         *entry = (struct mpiio_entry){.kind = MPIIO_ENTRY_TURN, .value = request->share + 1};
         return is_at_turn(turns, request);
     case MPIIO_REQUEST_LEAVE:

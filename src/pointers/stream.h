@@ -18,7 +18,7 @@ struct mpiio_stream;
 /* A call that may have to wait. Zeros before the call. */
 struct mpiio_stream_waiter {
     TAILQ_ENTRY(mpiio_stream_waiter) waiters; /* lock: inside */
-    int bell;   /* an eventfd, while the call is in the queue, or negative; else 0; lock: inside */
+    int bell;   /* in the queue: an eventfd, or -1 if there is none; else 0; lock: inside */
     bool ended; /* lock: inside */
 };
 
