@@ -42,21 +42,21 @@ void mpiio_members_close(struct mpiio_assembled *self)
     mpiio_lru_clear(&self->open, close_member);
 }
 
-/* Opens a member's path or, if st is not NULL, gets its state. Reports once that the path names
-   another file. */
+/* Opens a member's path or, if st is not NULL, gets its state. Returns the descriptor or 0, or a
+   negative errno. Reports once that the path names another file. */
 static int look_at_path(struct mpiio_assembled *self, int64_t member, struct stat *st)
 {
     struct mpiio_member_identity *identity = &self->identities[member];
     char *path = vs_members_file(self->members, member);
-    int result = -ENOMEM;
+    int error = -ENOMEM;
 
     if (path != NULL)
-        result =
+        error =
             st != NULL ? mpiio_member_look(path, identity, st) : mpiio_member_find(path, identity);
-    if (result == -ESTALE && !atomic_exchange(&identity->reported, true) && self->replaced != NULL)
+    if (error == -ESTALE && !atomic_exchange(&identity->reported, true) && self->replaced != NULL)
         self->replaced(self->replaced_argument, member, path);
     free(path);
-    return result;
+    return error;
 }
 
 int mpiio_assembled_open_path(const struct mpiio_file *file, int64_t member)
