@@ -284,7 +284,8 @@ static int refuse_file(const struct fs_session *session, int error)
 
 /*
  * Opens the shared file. The name of an assembled one is a pattern, which realpath(3) cannot
- * resolve. Leaves session->file NULL, and sets errno, if the path cannot be kept.
+ * resolve. Leaves session->file NULL, and sets errno, if the path cannot be kept. Returns an exit
+ * status, 0 also in that case; open_store reports it.
  */
 static int open_shared(struct fs_session *session)
 {

@@ -153,7 +153,7 @@ static int check_labels(const struct vs_source *source)
 /* Checks the keys of a VIEW and of its per_rank entries; there must be `ranks` of these. */
 static int check_view_keys(const struct vs_source *source, int64_t ranks)
 {
-    /* Those of per_rank's entries, too, begin with "disp". */
+    /* The keys that per_rank's entries can have, too, are those from "disp" on. */
     static const char *const keys[] = {"per_rank", "name",  "dims",     "grid",  "global",
                                        "disp",     "etype", "filetype", "tiles", "buftype",
                                        "memory",   "shape", "datarep",  NULL};

@@ -38,8 +38,8 @@ struct fs_passthrough {
 };
 
 /*
- * Finds out whether the mount allows passthrough, and its views, which have been checked, are
- * identity views. Call it once, after the cache and the pool were set up. Returns 0.
+ * Finds out whether the mount allows passthrough, and whether its views, which have been checked,
+ * are identity views. Call it once, after the cache and the pool were set up. Returns 0.
  */
 int fs_passthrough_init(struct fs_session *session);
 

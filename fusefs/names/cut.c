@@ -110,8 +110,8 @@ bool fs_cut_takes_part(struct fs_slices *slices, const struct fs_handle *handle)
 }
 
 /*
- * Fills the gap from the mark to start, and moves the mark to end: forward, or with back also
- * backward. Retries with the new mark if a cut starts or ends meanwhile.
+ * Fills the gap from the mark to start, and moves the mark to end: only forward, unless
+ * back is true. Retries with the new mark if a cut starts or ends meanwhile.
  */
 static int move_mark(struct fs_cut *cut, int64_t start, int64_t end, bool back, fs_cut_fill *fill,
                      void *data)

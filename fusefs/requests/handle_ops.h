@@ -105,8 +105,8 @@ ssize_t fs_slice_write_at(struct fs_write *write);
 
 /*
  * Truncates the slice of a handle that has just been opened with O_TRUNC. Sets *reported if another
- * size than the slice's must be reported to the kernel. The operations of the handle are
- * fs_slice_ops; for other kinds of files, O_TRUNC has no effect.
+ * size than the slice's must be reported to the kernel. The operations of the handle must
+ * be fs_slice_ops; for other kinds of files, O_TRUNC has no effect.
  */
 void fs_truncate_opened(struct fs_session *session, struct fs_handle *handle, off_t *reported);
 

@@ -340,8 +340,8 @@ void fs_getxattr(fuse_req_t request, fuse_ino_t inode, const char *name, size_t 
     }
     if (strncmp(name, PREFIX, strlen(PREFIX)) != 0) {
         /* Programs that get EOPNOTSUPP once, as ls does, do not ask again for each slice. A kernel
-           that evaluates lists takes it for a failure when cp -a has it ask for the list of files
-           to be made in a folder, which a mount has not. */
+           that evaluates access control lists takes it for a failure when cp -a has it ask for a
+           folder's default list, the one that new files get. A mount has none. */
         fuse_reply_err(request, strncmp(name, "user.", 5) == 0 ||
                                         (session->rights.evaluated &&
                                          strcmp(name, "system.posix_acl_default") == 0)

@@ -80,7 +80,7 @@ struct fs_flusher {
 
     pthread_mutex_t lock;
     pthread_cond_t done;
-    struct fs_waiter *first, **end; /* lock: lock */
+    struct fs_waiter *first, **end; /* end: where the next waiter is appended; lock: lock */
     size_t pending;                 /* number of unanswered waiters; lock: lock */
     bool closed;                    /* accepts no more waiters; lock: lock */
     bool stop;                      /* lock: lock */

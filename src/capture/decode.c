@@ -433,7 +433,7 @@ static json_t *structure_type(struct capture_decoder *decoder, MPI_Datatype type
     lengths = json_object_get(json, "blocklengths");
     displacements = json_object_get(json, "displacements");
     for (MPI_Count i = 0; i < contents->type_count; i++) {
-        if (contents->types[i] == MPI_LB || contents->types[i] == MPI_UB) { /* MPI-1's markers */
+        if (contents->types[i] == MPI_LB || contents->types[i] == MPI_UB) { /* bounds of MPI-1 */
             json_array_remove(lengths, json_array_size(types));
             json_array_remove(displacements, json_array_size(types));
             marked = true;

@@ -115,7 +115,7 @@ static bool all_equal(json_t *const *values, size_t count)
     return true;
 }
 
-/* Returns true if all values have one type, and as many members. */
+/* Returns true if all values have the same type and the same number of members. */
 static bool all_alike(json_t *const *values, size_t count)
 {
     for (size_t i = 0; i < count; i++)

@@ -31,8 +31,9 @@ static int lock_log(int log)
 }
 
 /*
- * Returns true if a line of the log shows that another owner has the name. An owner is the process
- * that writes a spec, with the file. Only the same owner may replace the spec.
+ * Returns true if a line of the log shows that another owner has the name. An owner is a process
+ * that writes a spec, together with the file that the spec is for. Only the same owner may replace
+ * the spec.
  */
 static bool is_taken(int log, const char *spec, const char *owner)
 {
@@ -109,26 +110,27 @@ static bool fits_line(const json_t *value)
     return json_object_size(value) == 0;
 }
 
-/* Prints a value whose line begins with that many blanks. */
-static void print_value(FILE *to, json_t *value, int blanks)
+/* Prints a value whose line begins with that many blanks. Returns false without memory. Errors of
+   the stream are seen later. */
+static bool print_value(FILE *to, json_t *value, int blanks)
 {
     bool is_object = json_is_object(value);
     size_t count = json_object_size(value) + json_array_size(value);
     void *entry = json_object_iter(value);
+    bool printed = true;
 
-    if (fits_line(value)) {
-        json_dumpf(value, to, JSON_ENCODE_ANY);
-        return;
-    }
+    if (fits_line(value))
+        return json_dumpf(value, to, JSON_ENCODE_ANY) == 0;
     fputc(is_object ? '{' : '[', to);
-    for (size_t i = 0; i < count; i++, entry = json_object_iter_next(value, entry)) {
+    for (size_t i = 0; i < count && printed; i++, entry = json_object_iter_next(value, entry)) {
         fprintf(to, "%s\n%*s", i ? "," : "", blanks + 2, "");
         if (is_object)
             fprintf(to, "\"%s\": ", json_object_iter_key(entry));
-        print_value(to, is_object ? json_object_iter_value(entry) : json_array_get(value, i),
-                    blanks + 2);
+        printed = print_value(
+            to, is_object ? json_object_iter_value(entry) : json_array_get(value, i), blanks + 2);
     }
     fprintf(to, "\n%*s%c", blanks, "", is_object ? '}' : ']');
+    return printed;
 }
 
 /* Returns new text that is indented, with lists of numbers on one line. */
@@ -141,9 +143,9 @@ static char *format_spec(json_t *spec)
 
     if (memory == NULL)
         return NULL;
-    print_value(memory, spec, 0);
+    failed = !print_value(memory, spec, 0);
     fputc('\n', memory);
-    failed = ferror(memory);
+    failed = failed || ferror(memory);
     if (fclose(memory) || failed) {
         free(text);
         text = NULL;

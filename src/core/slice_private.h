@@ -26,7 +26,7 @@ struct mpiio_partial_element {
     unsigned char there[MPIIO_ELEMENT_NATIVE];
 };
 
-/* An empty table has a mutex and otherwise zeros. */
+/* In an empty table, everything is zero except the mutex, which is initialized. */
 struct mpiio_partial {
     pthread_mutex_t lock;
     /* changed with lock held; read without it to see if there are any */

@@ -69,9 +69,9 @@ int64_t mpiio_store_read_file(struct mpiio_store *store, void *buffer, size_t le
  */
 #define MPIIO_STORE_FENCE_BYTE ((int64_t)1 << 62)
 
-/* Tries to acquire the lock for fd, an engine's own description of the file, open for writing.
-   Returns false if that is not possible now, or if fd is negative. Async-signal-safe, like its
-   release. */
+/* Tries to acquire the lock for fd, an engine's own description of the file, open for reading and
+   writing. Returns false if that is not possible now, or if fd is negative. Async-signal-safe, like
+   its release. */
 bool mpiio_store_fence_enter(int fd);
 void mpiio_store_fence_leave(int fd);
 

@@ -42,11 +42,10 @@ struct from_axis {
     enum from_distribution distribution; /* FROM_BLOCK or FROM_CYCLIC if it is divided */
     int64_t block;                       /* the length of a block */
     struct from_term coordinate;         /* of the rank along this dimension */
-    /* The first index and the number of indices of a block. With a cyclic distribution only
-       count is used, for all indices: those of whole blocks, and those of the truncated last one.
-     */
+    /* The first index and the number of indices of a block. With a cyclic distribution, start is
+       not used, and count is the number of all indices. */
     struct from_term start, count;
-    struct from_term blocks, rest; /* the number of whole blocks, and the latter indices */
+    struct from_term blocks, rest; /* cyclic: the whole blocks, and the indices in the last one */
 };
 
 /* Returns dimension d of a variable, divided by the grid. */

@@ -133,7 +133,7 @@ void from_brick_variable(struct from_brick *brick, struct from_span name,
  * Ends the reading of a header, and releases the brick. Without an error, moves the file's
  * variables, whose displacements count from the first value, to the data files. Adds the lines of
  * head that were read to the parts that the spec checks. Refuses the variables if the block cannot
- * be found. Returns the code of the file's error.
+ * be found, or the brick has a reason. Returns the code of the file's error.
  */
 int from_brick_finish(struct from_brick *brick, const struct from_bytes *head);
 

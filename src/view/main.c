@@ -36,8 +36,8 @@ static const char common_help[] =
     "Offsets, lengths and displacements count bytes and take the suffixes k, M, G, T (powers of\n"
     "1024).\n";
 
-/* Options without a short form whose values take_value handles; and the value of getopt_long for
-   the first long option, which the others follow. */
+/* Options without a short form whose values take_value handles. getopt_long returns FIRST_LONG for
+   the first row of the table below, and the next numbers for the others. */
 enum { OFFSET = 256, LENGTH, FORMAT, NARROW, WINDOW, WIDTH, COLOR, VAR, FIRST_LONG };
 
 /* Subcommands that take no spec. */

@@ -57,12 +57,14 @@ def check(logs):
             if kind == "torn":
                 wrong.append(line)
                 continue
-            cells = {cell: int(stamp) for cell, stamp in zip(("even", "odd"), stamps) if stamp != "-"}
+            # linear.py prints a value as the number of a worker's write.
+            cells = {cell: int(stamp) // 1000000 << 32 | int(stamp) % 1000000
+                     for cell, stamp in zip(("even", "odd"), stamps) if stamp != "-"}
             if kind == "write":
                 calls.append(Write(int(start), int(end), tuple(cells), max(cells.values()), log))
             else:
                 calls.append(Read(int(start), int(end), cells, log))
-                met += len({stamp // 1000000 for stamp in cells.values()}) == 2
+                met += len({stamp >> 32 for stamp in cells.values()}) == 2
     problem = linear.check(calls)
     print(f"{len(calls)} calls, {len(wrong)} are torn; {met} reads found two writers")
     if met == 0:

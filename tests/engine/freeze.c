@@ -7,8 +7,9 @@
  * stopped first. $FREEZE/HOST.frozen is then created right before the freeze, and $FREEZE/HOST.done
  * after the call.
  *
- * While the file $HANG_FILE exists, each of its fsyncs and fdatasyncs creates $HANG_FILE.at and
- * blocks, as if a filesystem's server did not answer. With $HANG_ALL, the daemon's do so, too.
+ * While the file $HANG_FILE exists, each fsync and fdatasync of the engine creates $HANG_FILE.at
+ * and blocks, as if a filesystem's server did not answer. With $HANG_ALL, those of the daemon do
+ * so, too.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -23,7 +23,7 @@
 #include "core/convert/user_library.h"
 #include "tap.h"
 
-/* The types of table 13.2, by name. MPICH packs the first SOUND of them as external32 right. */
+/* The types of table 13.2, by name. MPICH packs the first SOUND of them correctly as external32. */
 
 static const struct {
     const char *name;

@@ -38,7 +38,7 @@ def a_writer_without_room_waits():
 
 
 def ranks_read_in_turn(*mounts):
-    """Three ranks, each at its own mount, read f.dat. Rank 0 comes last. Returns the data, and a
+    """Three ranks, each at one of the mounts, read f.dat. Rank 0 comes last. Returns the data, and a
     function that has a rank read up to a length."""
     data = open("f.dat", "rb").read()
     got = [None] * 3

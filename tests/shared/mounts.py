@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Mounts of the matrix, the soak and the crashes: on one node by mpiio-mount, on several by
-mpiio-engine; and their processes."""
+mpiio-engine; their processes, and the page of a table."""
 import contextlib
 import errno
 import os

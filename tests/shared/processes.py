@@ -6,7 +6,7 @@ import signal
 
 
 def states(pid):
-    """Returns the states of its threads, without those that exit meanwhile."""
+    """Returns the states of a process's threads, except those that exit meanwhile."""
     for task in os.listdir(f"/proc/{pid}/task"):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError), \
                 open(f"/proc/{pid}/task/{task}/stat") as stat:

@@ -34,15 +34,23 @@ static struct model {
 
 static unsigned char seen[BYTES], bytes[BYTES];
 
-/* Makes a model, after freeing that of the test before. */
-static inline void start(int64_t dirty_max)
+static inline int model_free(void **state)
 {
     for (int i = 0; i < model.slices; i++)
         mpiio_slice_free(model.slice[i]);
     mpiio_store_drop_cache(model.opened.store, model.cache);
     close_opened(&model.opened);
-    restore_guard();
     memset(&model, 0, sizeof(model));
+    return 0;
+}
+
+TEST_GROUP(NULL, model_free)
+
+/* Makes a model in place of the previous one. */
+static inline void start(int64_t dirty_max)
+{
+    model_free(NULL);
+    restore_guard();
     model.opened = open_slice(O_RDWR, NULL);
     assert_int_equal(mpiio_store_add_cache(model.opened.store, dirty_max, &model.cache), 0);
 }

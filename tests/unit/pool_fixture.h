@@ -124,7 +124,7 @@ static inline int free_all(void **state)
 
 TEST_GROUP(NULL, free_all)
 
-/* Makes the file of a test. Frees that of the test before, and its nodes. */
+/* Makes the file of a test in place of the previous one and its nodes. */
 static inline void make_fake(int64_t size)
 {
     free_all(NULL);
@@ -162,7 +162,7 @@ static inline void meet(int node)
     assert_int_equal(mpiio_pool_start(nodes.pool[node]), 0);
 }
 
-/* Makes the nodes of the file, after freeing those before. homes describes its stripes and their
+/* Makes the nodes of the file in place of the previous ones. homes describes its stripes and their
    number of servers, if known. */
 static inline void make_nodes_of(struct mpiio_homes homes, int64_t size)
 {

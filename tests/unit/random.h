@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Starts the generator by MPIIO_TEST_SEED, or else by `usual`. Prints the seed. */
+/* Seeds the generator with MPIIO_TEST_SEED, or else with `usual`. Prints the seed. */
 static inline void start_random(unsigned usual)
 {
     const char *text = getenv("MPIIO_TEST_SEED");

@@ -35,23 +35,26 @@ static unsigned char byte_at(int64_t displacement)
     return (unsigned char)(displacement * 7 + displacement / 251);
 }
 
-static void tear_down(void)
+static int tear_down(void **state)
 {
     vs_zarr_free(fixture.zarr);
     mpiio_store_close(fixture.store);
     vs_global_free(fixture.global);
     vs_spec_free(fixture.spec);
     fixture = (struct fixture){0};
+    return 0;
 }
 
-/* Makes the exports of a file, after freeing those before. Takes over the descriptor. */
+TEST_GROUP(NULL, tear_down)
+
+/* Makes the exports of a file in place of the previous ones. Takes over the descriptor. */
 static void set_up_file(const char *text, int fd)
 {
     const struct vs_global *globals[1];
     struct vs_error error = {0};
     struct vs_zarr_entry entry;
 
-    tear_down();
+    tear_down(NULL);
     fixture.spec = spec_from("%s", text);
     fixture.store = open_store_for(fd, O_RDONLY);
     close(fd);

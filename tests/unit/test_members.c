@@ -38,18 +38,23 @@ struct model {
 
 static struct model model;
 
-/* Loads a spec, after freeing the one before and its store. */
-static struct vs_error load(const char *text)
+static void close_whole(void)
 {
-    struct vs_error error = {0};
-    char *json = quoted(strdup(text));
-
     mpiio_store_drop_cache(model.store, model.cache);
     mpiio_store_close(model.store);
     vs_spec_free(model.spec);
     model.store = NULL;
     model.cache = NULL;
     model.spec = NULL;
+}
+
+/* Loads a spec in place of the previous one, whose store is closed. */
+static struct vs_error load(const char *text)
+{
+    struct vs_error error = {0};
+    char *json = quoted(strdup(text));
+
+    close_whole();
     vs_spec_parse(json, strlen(json), "spec", folder, NULL, &model.spec, &error);
     free(json);
     return error;
@@ -199,11 +204,12 @@ static void make_whole(int number, int flags)
     assert_int_equal(mpiio_store_size(model.store), model.size);
 }
 
-/* Removes the files of the members. */
+/* Closes the whole, and removes the files of the members. */
 static void drop(void)
 {
     char path[512];
 
+    close_whole();
     for (int i = 0; i < model.count; i++) {
         free(model.file[i]);
         model.file[i] = NULL;

@@ -10,11 +10,19 @@
 
 static struct vs_npy *npy; /* the header of the running test */
 
-/* Makes the header of a view, after freeing the one before. */
-static void make_header(struct vs_view *view)
+static int free_header(void **state)
 {
     vs_npy_free(npy);
     npy = NULL;
+    return 0;
+}
+
+TEST_GROUP(NULL, free_header)
+
+/* Makes the header of a view in place of the previous one. */
+static void make_header(struct vs_view *view)
+{
+    free_header(NULL);
     assert_int_equal(vs_npy_new(view, &npy), 0);
 }
 

@@ -16,13 +16,20 @@ static struct opened file;
 /* Another slice of the same bytes, as a second rank has it. NULL: none. */
 static struct mpiio_slice *second;
 
-/* Opens a file with a slice that refuses values which do not fit. Closes that of the test before.
- */
-static void open_file(struct vs_view *view)
+static int close_file(void **state)
 {
     mpiio_slice_free(second);
     second = NULL;
     close_opened(&file);
+    return 0;
+}
+
+TEST_GROUP(NULL, close_file)
+
+/* Opens a file with a slice that refuses values which do not fit, in place of the previous one. */
+static void open_file(struct vs_view *view)
+{
+    close_file(NULL);
     file = open_slice(O_RDWR, view);
 }
 
@@ -91,6 +98,7 @@ TEST(narrow_truncate_keeps_the_lower_bytes, open_longs)
     const int64_t back[] = {INT64_C(0x3456789a), 7};
 
     mpiio_slice_free(file.slice);
+    file.slice = NULL;
     assert_int_equal(
         mpiio_slice_new(file.store, make_view(LONGS), MPIIO_NARROW_TRUNCATE, &file.slice), 0);
     put(values, 8, 0);

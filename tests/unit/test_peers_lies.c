@@ -17,8 +17,8 @@
 /* ms; longer than the time between two heartbeats */
 #define BEAT_TIME 1001
 
-static struct mpiio_peer_connection liar; /* the connection by which a test lies to a node */
-static struct mpiio_peer_frame heard;     /* the last frame that came by it */
+static struct mpiio_peer_connection liar; /* the connection over which a test lies to a node */
+static struct mpiio_peer_frame heard;     /* the last frame that arrived on it */
 
 /* SAY(fields...): sends a frame. */
 #define SAY(...) mpiio_peer_connection_send(&liar, &(struct mpiio_peer_frame){__VA_ARGS__})
@@ -157,7 +157,6 @@ TEST(test_a_member_that_lies)
    declares no node failed. */
 static int64_t get_promise(void)
 {
-
     hear(MPIIO_READY);
     SAY(.type = MPIIO_BEAT, .number = 1);
     hear_echo(1);
@@ -295,7 +294,6 @@ static void end_liar(void)
    the end. */
 TEST(test_a_member_that_is_never_fenced)
 {
-
     stop_clock();
     cluster_init(2);
     join_as_liar(LONG_TIMEOUT);
@@ -350,7 +348,6 @@ static void begin_stall(void)
    hear each other. */
 TEST(test_an_epoch_that_does_not_end)
 {
-
     begin_stall();
     say_progress(1, true);
     set_clock_forward(2 * BEAT_TIME); /* node 0 learns which node its own engine waits for */
@@ -398,7 +395,6 @@ TEST(test_an_epoch_that_ends_for_some)
    declared failed. */
 TEST(test_an_epoch_that_takes_long)
 {
-
     begin_stall();
     for (uint64_t i = 0; i < 24; i++) {
         if (i < 8)

@@ -32,7 +32,7 @@ static void run_until(double second)
     world.now = second * SECOND;
 }
 
-/* Frees the nodes of the test before. Starts nodes, runs them until a time in seconds, and checks
+/* Frees the previous nodes. Starts nodes, runs them until a time in seconds, and checks
    that all have joined. */
 static void begin_world(int nodes, int width, double second)
 {

@@ -11,11 +11,19 @@ static const struct fs_node root = {.kind = FS_ROOT};
 static struct vs_spec *spec;
 static struct fs_tree tree;
 
-/* Makes the tree of a test, in place of the one before. */
-static void make_tree(int64_t ranks, const char *views, bool npy)
+static int free_spec(void **state)
 {
     vs_spec_free(spec);
     spec = NULL;
+    return 0;
+}
+
+TEST_GROUP(NULL, free_spec)
+
+/* Makes the tree of a test in place of the previous one. */
+static void make_tree(int64_t ranks, const char *views, bool npy)
+{
+    free_spec(NULL);
     spec =
         spec_from("{\"viewspec\": 1, \"file\": \"f\", \"ranks\": %" PRId64 ", %s}", ranks, views);
     fs_tree_init(&tree, spec, npy);

@@ -80,14 +80,22 @@ static struct model {
 
 static unsigned char seen[MODEL_BYTES];
 
-/* Opens the file of a test, after closing that of the test before. */
+static inline int model_free(void **state)
+{
+    close_opened(&model.file);
+    free(model.reach);
+    memset(&model, 0, sizeof(model));
+    return 0;
+}
+
+TEST_GROUP(NULL, model_free)
+
+/* Opens the file of a test in place of the previous one. */
 static inline void model_start(struct vs_view *view, int64_t span)
 {
     int64_t reach = 0;
 
-    close_opened(&model.file);
-    free(model.reach);
-    memset(&model, 0, sizeof(model));
+    model_free(NULL);
     model.file = open_slice(O_RDWR, view);
     model.positions = vs_view_positions(view, span);
     model.reach = calloc((size_t)model.positions + 1, sizeof(int64_t));

@@ -61,7 +61,7 @@ static const char *find_part(const char *at, const char *end, const struct vs_pl
         bool found = !place->key && index == place->index;
         if (place->key) {
             json_t *key = take_value(&at, end);
-            found = key && strcmp(json_string_value(key), place->key) == 0;
+            found = json_is_string(key) && strcmp(json_string_value(key), place->key) == 0;
             json_decref(key);
             at = skip_space(at, end);
             at = skip_space(at + (at < end), end); /* the colon */

@@ -337,8 +337,11 @@ static json_t *members_of(json_t *pieces, const struct vs_overrides *overrides)
 {
     json_t *count = json_incref(json_object_get(pieces, "ranks"));
 
-    if (count == NULL && !overrides->pieces && overrides->ranks)
+    if (count == NULL && !overrides->pieces && overrides->ranks) {
         count = json_integer(overrides->ranks);
+        if (count == NULL)
+            return NULL;
+    }
     return json_pack("{s:s, s:O, s:o*}", "file", overrides->members, "view",
                      json_object_get(pieces, "view"), "count", count);
 }

@@ -174,8 +174,8 @@ static json_t *read_order(struct reader *r)
 /* The clauses. Those with a key are in the order of their values in the VIEW. */
 static const struct clause {
     const char *word;
-    json_t *(*read)(struct reader *r);        /* NULL: */
-    json_t *(*read_word)(struct vs_words *w); /* the value is a word */
+    json_t *(*read)(struct reader *r);        /* reads the value; NULL: read_word does */
+    json_t *(*read_word)(struct vs_words *w); /* the same, if it is one word or integer */
     const char *pointer; /* the place of the value in the spec; NULL: in the form */
     const char *key;     /* of the value in the VIEW; NULL: it is elsewhere */
 } clauses[CLAUSES] = {
@@ -341,6 +341,8 @@ static void read_clause(struct reader *r)
     vs_words_peek(&r->words);
     r->at[i] = r->words.at;
     r->values[i] = clauses[i].read ? clauses[i].read(r) : clauses[i].read_word(&r->words);
+    if (!r->values[i])
+        vs_fail_memory(r->words.error, &r->words.text);
 }
 
 /*

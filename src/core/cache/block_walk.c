@@ -6,8 +6,8 @@ static void visit_portion(struct mpiio_batches *batches)
     struct mpiio_block_walk *portion = (struct mpiio_block_walk *)batches;
 
     portion->block = batches->window_start / MPIIO_BLOCK_SIZE;
-    batches->stopped = !portion->visit(portion);
     portion->first = batches->part[0].memory;
+    batches->stopped = !portion->visit(portion);
 }
 
 size_t mpiio_block_walk(const struct mpiio_transfer *transfer, size_t bytes,

@@ -116,11 +116,11 @@ struct mpiio_cache {
     uint64_t waits, stored, failed; /* guarded by state */
 };
 
-/* The access of a work function (below) to the bytes of a block range in a slot. */
+/* The argument of a work function (below): a block range, and the slot that holds its bytes. */
 struct mpiio_slot_access {
     const struct mpiio_block_walk *portion;
     struct mpiio_slot slot;
-    bool found; /* for the work function */
+    bool found; /* result of look_work */
 };
 
 /*
@@ -136,8 +136,11 @@ static inline bool mpiio_cache_access(const struct mpiio_cache *cache,
     return mpiio_guard_call(work, access, cache->slots.base, cache->slots.size);
 }
 
-/* Does that for the frozen and then the active block of a range. Locks them: exclusively if work
-   changes the slots. */
+/*
+ * Calls mpiio_cache_access for the frozen and then the active block of a range, also if the first
+ * call returns false. Returns false if either does. Takes the gate shared and each block's lock,
+ * exclusively if work changes the slots. The caller holds neither.
+ */
 bool mpiio_cache_access_both(struct mpiio_cache *cache, const struct mpiio_block_walk *portion,
                              bool changes, void (*work)(void *argument));
 

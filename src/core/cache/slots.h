@@ -78,9 +78,9 @@ size_t mpiio_mask_unpack(const uint64_t *mask, size_t from, size_t to, const voi
                          void *data);
 
 /*
- * Copies the bytes of other_data that are set in other to data, and sets them in mask. With under,
- * does not copy those that are already set in mask. words is the length of both masks. May be
- * abandoned at any point and repeated.
+ * Copies the bytes of other_data whose bits are set in the mask other to data, and sets these bits
+ * in mask. If under is true, skips the bytes that are already set in mask. words is the length of
+ * both masks. May be abandoned at any point and repeated.
  */
 void mpiio_mask_merge(uint64_t *mask, void *data, const uint64_t *other, const void *other_data,
                       size_t words, bool under);

@@ -160,7 +160,7 @@ struct from_hdf5_set {
     struct from_file *file;
     struct from_whole *whole; /* NULL: specs cannot have bytes of other files, or holes */
     struct from_hdf5_file *in;
-    hid_t set, properties; /* its creation property list */
+    hid_t set, properties; /* the dataset, and its creation property list */
     bool wanted; /* else positions are omitted that do not decide whether it can be a view */
     struct from_variable *variable;
 };

@@ -45,7 +45,7 @@ struct figure {
     int legend, legend_columns;  /* its height, and its entries in a line */
 };
 
-/* Writes a clean line (viewspec/base/line.h), of which XML disallows only U+FFFE and U+FFFF. */
+/* Writes a clean line (viewspec/base/line.h). XML disallows only U+FFFE and U+FFFF in it. */
 static void put_escaped(FILE *out, const char *text)
 {
     for (; *text; text++) {
