@@ -34,7 +34,6 @@ OTHERS = {
 # Texts that are in no message of a failure, with the reason.
 EXCEPTIONS = {
     "no mount yet": "stands for the mount point in a line of the log",
-    "Open MPI": "the name of an MPI",
     "exec fusermount3: No such file": "compared with",
     "mount failed: Operation not permitted": "compared with",
     "/etc/mtab: No such file": "compared with",
