@@ -201,45 +201,30 @@ int fs_places_check(struct fs_session *session)
 /* The limit for a daemon to report its state, in ms. */
 #define STATE_WAIT 2000
 
-/* The kind of mount that a mount point has. */
-enum mounted {
-    MOUNTED_NOT, /* no mount, a mount of another program, or one whose daemon has exited */
-    MOUNTED,
-    MOUNTED_DEGRADED, /* one node of a degraded cluster */
-};
-
 /*
- * Returns the state of this program's mount at the place. Takes at most 2 seconds, even if its
- * daemon does not answer. Does not ask the daemon of another user's mount. Not thread-safe. Call it
- * before the process holds a lock that a forked child would need.
+ * Refuses to mount over another mount of this program, which would hide it and its daemon. A mount
+ * whose daemon has exited is left to the caller. Takes at most 2 seconds, even if a daemon does not
+ * answer. Does not ask the daemon of another user's mount. Not thread-safe. Call it before the
+ * process holds a lock that a forked child would need.
  */
-static enum mounted mounted_at(const char *place)
+static int refuse_mounted(const struct fs_options *options)
 {
     char stats[MOUNTS_TEXT_MAX] = "";
     struct mounts_mount mount;
     int error = 0;
     bool ours;
 
-    if (mounts_find(place, &mount) != 0)
-        return MOUNTED_NOT;
+    if (mounts_find(options->mountpoint, &mount) != 0)
+        return 0;
     ours = strcmp(mount.entry.type, "fuse.mpiio") == 0;
     if (ours && mount.entry.owner == geteuid())
         error = mounts_look_stats(&mount, STATE_WAIT, stats);
     close(mount.parent);
     if (!ours || error == -ENOTCONN || error == -ESTALE)
-        return MOUNTED_NOT;
-    return strstr(stats, "\"state\": \"degraded\",\n") != NULL ? MOUNTED_DEGRADED : MOUNTED;
-}
-
-/* Refuses to mount over another mount, which would hide it and its daemon. */
-static int refuse_mounted(const struct fs_options *options)
-{
-    enum mounted before = mounted_at(options->mountpoint);
-
-    if (before == MOUNTED_NOT)
         return 0;
     return fs_fail(options, 1, "%s: already mounted%s (unmount it first with mpiio-umount)",
-                   options->mountpoint, before == MOUNTED_DEGRADED ? ", degraded" : "");
+                   options->mountpoint,
+                   strstr(stats, "\"state\": \"degraded\",\n") != NULL ? ", degraded" : "");
 }
 
 /* Checks a descriptor given as the mount point. The caller has opened it, and does the mount. */
