@@ -16,6 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/base/process.h"
+
 /* The engine's side of the node's daemon. */
 
 /* The daemon's end of the channel: the first descriptor after the standard ones. */
@@ -30,21 +32,10 @@ extern char **environ;
 /* Finds mpiio-fused: beside this program, in the sbin beside its bin, or on the PATH. */
 static const char *find_program(const char *given, char *path)
 {
-    static const char *const places[] = {"mpiio-fused", "../sbin/mpiio-fused"};
-    char self[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    char *slash;
-
     if (given != NULL)
         return given;
-    self[length > 0 ? length : 0] = '\0';
-    slash = strrchr(self, '/');
-    for (size_t i = 0; slash != NULL && i < sizeof(places) / sizeof(*places); i++) {
-        slash[1] = '\0';
-        if (snprintf(path, PATH_MAX, "%s%s", self, places[i]) < PATH_MAX && access(path, X_OK) == 0)
-            return path;
-    }
-    return "mpiio-fused";
+    return mpiio_find_beside("mpiio-fused", "../sbin/mpiio-fused", path) == 0 ? path
+                                                                              : "mpiio-fused";
 }
 
 /* Returns a copy of text in which node replaces each "%n", or NULL if memory is exhausted. */

@@ -84,7 +84,7 @@ static int try_out(lister list_file, const struct from_source *source, struct fr
 static int list_by_module(const struct from_source *source, struct from_file *file)
 {
     char path[PATH_MAX];
-    bool is_there = !mpiio_find_library(MPIIO_HDF5_MODULE, "../from/mpiio-hdf5.so", path);
+    bool is_there = !mpiio_find_beside(MPIIO_HDF5_MODULE, "../from/mpiio-hdf5.so", path);
     void *module = is_there ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
     lister module_list;
 

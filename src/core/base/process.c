@@ -107,9 +107,9 @@ void *mpiio_sealed_memory(const char *name, size_t size, int seals, int *memory)
     return NULL;
 }
 
-/* Finding and preloading a library. */
+/* Finding files beside the program, and preloading a library. */
 
-int mpiio_find_library(const char *installed, const char *built, char *path)
+int mpiio_find_beside(const char *installed, const char *built, char *path)
 {
     const char *const places[] = {installed, built};
     char self[PATH_MAX], near[2 * PATH_MAX];
@@ -146,7 +146,7 @@ static int append_preload(const char *library)
 const char *mpiio_preload(const char *installed, const char *built)
 {
     static char library[PATH_MAX], why[PATH_MAX + 64];
-    int error = mpiio_find_library(installed, built, library);
+    int error = mpiio_find_beside(installed, built, library);
 
     if (error != 0)
         snprintf(why, sizeof(why), "%s: %s", strrchr(installed, '/') + 1, strerror(-error));

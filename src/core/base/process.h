@@ -46,15 +46,16 @@ void mpiio_capability_drop_fsetid(void);
 void *mpiio_sealed_memory(const char *name, size_t size, int seals, int *memory);
 
 /*
- * Finds a library. `installed` and `built` are its paths relative to the directory of this
- * process's program, in the installation and in the build. Stores its path (of PATH_MAX bytes).
- * Returns 0 or a negative errno.
+ * Finds a file, such as a library. `installed` and `built` are its paths relative to the directory
+ * of this process's program, tried in this order, for example in the installation and in the build.
+ * Stores its path (of PATH_MAX bytes). Returns 0 or a negative errno.
  */
-int mpiio_find_library(const char *installed, const char *built, char *path);
+int mpiio_find_beside(const char *installed, const char *built, char *path);
 
 /*
- * Preloads that library into the program that is executed next. Libraries that are already
- * preloaded come before it. Returns NULL, or an error text that is valid until the next call.
+ * Preloads the library at these paths into the program that is executed next. Libraries that are
+ * already preloaded come before it. Returns NULL, or an error text that is valid until the next
+ * call.
  */
 const char *mpiio_preload(const char *installed, const char *built);
 
