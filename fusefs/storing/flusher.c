@@ -283,15 +283,16 @@ static void answer(struct fs_flusher *flusher, struct fs_waiter *waiter,
 }
 
 /*
- * Ends a flush that all nodes have finished. All data that was taken for it is stored unless there
- * is an error. A node's own part of an epoch may end while homes still store its blocks, so that
- * end proves nothing (src/DESIGN.md, "The end of an epoch").
+ * Ends a flush that all nodes have finished. Answers the list of waiters, or if that is NULL those
+ * that the epoch satisfies. All data that was taken for it is stored unless there is an error. A
+ * node's own part of an epoch may end while homes still store its blocks, so that end proves
+ * nothing (src/DESIGN.md, "The end of an epoch").
  */
-static void conclude(struct fs_flusher *flusher, const struct fs_epoch *epoch)
+static void conclude(struct fs_flusher *flusher, const struct fs_epoch *epoch,
+                     struct fs_waiter *waiter)
 {
     const struct fs_flushed flushed = {.error = epoch->error, .blocks = flusher->stored.blocks};
     bool all = flushed.blocks == 0 && !flusher->stored.left;
-    struct fs_waiter *waiter;
 
     /*
      * Count the change before this node rests, so that no version from before the stores matches
@@ -305,7 +306,8 @@ static void conclude(struct fs_flusher *flusher, const struct fs_epoch *epoch)
     if (all && epoch->error == 0 && epoch->sync)
         flusher->synced = flusher->taken;
     flusher->epochs = epoch->number > 0 ? epoch->number : flusher->epochs;
-    waiter = take_waiters(flusher, epoch->number, epoch->sync);
+    if (waiter == NULL)
+        waiter = take_waiters(flusher, epoch->number, epoch->sync);
     pthread_mutex_unlock(&flusher->lock);
     if (epoch->sync && epoch->error != 0)
         fs_sync_failed(&flusher->session->durable, epoch->error);
@@ -360,7 +362,6 @@ static void store_alone(struct fs_flusher *flusher)
 {
     struct fs_session *session = flusher->session;
     struct fs_epoch epoch = {0};
-    struct fs_flushed flushed = {0};
     struct fs_waiter *waiter;
 
     pthread_mutex_lock(&flusher->lock);
@@ -373,13 +374,11 @@ static void store_alone(struct fs_flusher *flusher)
     if (fs_cluster_is_on(&session->cluster))
         mpiio_cache_write_through(session->cache);
     MPIIO_PROBE(flush_begin, epoch.sync);
-    flushed.blocks = mpiio_cache_store_all(session->cache);
+    flusher->stored = (struct fs_stored){.blocks = mpiio_cache_store_all(session->cache)};
     if (epoch.sync)
-        epoch.error = flushed.error = fs_sync_file(&session->durable, false);
-    MPIIO_PROBE(flush_end, flushed.blocks != 0 ? flushed.blocks : flushed.error);
-    flusher->stored = (struct fs_stored){.blocks = flushed.blocks};
-    conclude(flusher, &epoch);
-    answer(flusher, waiter, &flushed);
+        epoch.error = fs_sync_file(&session->durable, false);
+    MPIIO_PROBE(flush_end, flusher->stored.blocks != 0 ? flusher->stored.blocks : epoch.error);
+    conclude(flusher, &epoch, waiter);
 }
 
 /* The work that the thread has found. */
@@ -473,7 +472,7 @@ static void *run_flusher(void *data)
         found = look(flusher, due);
         /* The end of one epoch and the beginning of the next may arrive together. */
         if (found.over.due)
-            conclude(flusher, &found.over);
+            conclude(flusher, &found.over, NULL);
         if (found.alone && found.store)
             store_alone(flusher);
         else if (found.begun.due && !found.alone)
