@@ -37,14 +37,26 @@ void fs_nodes_on_log(void *data, enum mpiio_log_level level, const char *line)
 }
 
 /*
- * Does not kill the engine before all nodes are ready. Until then engines store nothing, and one
- * may still have to report why its node is not ready.
+ * Sets a flag, started or degraded, and kills the engine once both are set. Until all nodes are
+ * ready, engines store nothing, and one may still have to report why its node is not ready.
  */
+static void kill_degraded(struct fs_cluster *cluster, bool *flag)
+{
+    bool kills;
+
+    pthread_mutex_lock(&cluster->lock);
+    *flag = true;
+    cluster->lost = cluster->lost || cluster->degraded;
+    kills = cluster->started && cluster->degraded;
+    pthread_mutex_unlock(&cluster->lock);
+    if (kills)
+        fs_watch_kill(cluster);
+}
+
 void fs_nodes_on_degraded(void *data, int node, const char *host, const char *why)
 {
     struct fs_session *session = data;
     struct fs_cluster *cluster = &session->cluster;
-    bool started;
 
     (void)node, (void)host, (void)why;
     /* This node now reads everything by itself, and serves no other node. */
@@ -52,24 +64,7 @@ void fs_nodes_on_degraded(void *data, int node, const char *host, const char *wh
         mpiio_pool_alone(session->pool.pool);
         mpiio_net_close(cluster->net);
     }
-    pthread_mutex_lock(&cluster->lock);
-    cluster->lost = cluster->degraded = true;
-    started = cluster->started;
-    pthread_mutex_unlock(&cluster->lock);
-    if (started)
-        fs_watch_kill(cluster);
-}
-
-static void on_start(struct fs_cluster *cluster)
-{
-    bool degraded;
-
-    pthread_mutex_lock(&cluster->lock);
-    cluster->started = true;
-    degraded = cluster->degraded;
-    pthread_mutex_unlock(&cluster->lock);
-    if (degraded)
-        fs_watch_kill(cluster);
+    kill_degraded(cluster, &cluster->degraded);
 }
 
 void fs_nodes_on_lease(void *data, int64_t until)
@@ -374,7 +369,7 @@ int fs_nodes_await_start(struct fs_session *session)
         return fs_engine_cannot_talk(session, error);
     if (fs_engine_await(session, MPIIO_MESSAGE_START, &message) != 0)
         return 1;
-    on_start(cluster);
+    kill_degraded(cluster, &cluster->started);
     cluster->hints = hints_text(&message.start);
     error = mpiio_peers_wait(cluster->peers, JOIN_TIMEOUT);
     if (session->pool.pool == NULL) /* all connections of the tree exist */
