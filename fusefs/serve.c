@@ -449,7 +449,7 @@ static int serve_in_child(struct fs_session *session)
 }
 
 static const struct mpiio_peers_events peers_events = {
-    .log = fs_nodes_on_log,
+    .log = fs_session_log,
     .on_epoch = fs_flusher_on_epoch,
     .on_finished = fs_flusher_on_finished,
     .progress = fs_nodes_on_progress,

@@ -37,3 +37,10 @@ dev_t fs_device_at(const char *place)
     statx(AT_FDCWD, place, AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, STATX_TYPE, &st);
     return makedev(st.stx_dev_major, st.stx_dev_minor);
 }
+
+void fs_session_log(void *data, enum mpiio_log_level level, const char *line)
+{
+    struct fs_session *session = data;
+
+    fs_log_line(&session->log, level, "%s", line);
+}

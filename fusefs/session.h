@@ -110,4 +110,7 @@ int fs_slice_of(struct fs_session *session, struct fs_node node, struct fs_slice
 /* Returns the device number of what is mounted at the place. The kernel answers, not the daemon. */
 dev_t fs_device_at(const char *place);
 
+/* Writes a line to the log, as an event of the peers and of the pointers. Thread-safe. */
+void fs_session_log(void *session, enum mpiio_log_level level, const char *line);
+
 #endif

@@ -29,13 +29,6 @@ static void raise_flag(struct fs_cluster *cluster, bool *flag)
     pthread_mutex_unlock(&cluster->lock);
 }
 
-void fs_nodes_on_log(void *data, enum mpiio_log_level level, const char *line)
-{
-    struct fs_session *session = data;
-
-    fs_log_line(&session->log, level, "%s", line);
-}
-
 /*
  * Sets a flag, started or degraded, and kills the engine once both are set. Until all nodes are
  * ready, engines store nothing, and one may still have to report why its node is not ready.

@@ -146,7 +146,6 @@ void fs_json_string(FILE *out, const char *text);
 
 /* Implement the peers' events (peers.h), for fs_nodes_meet. data is the session. */
 void fs_nodes_on_lease(void *data, int64_t until); /* until: when this engine's lease expires */
-void fs_nodes_on_log(void *data, enum mpiio_log_level level, const char *line);
 void fs_nodes_on_degraded(void *data, int node, const char *host, const char *why);
 void fs_nodes_on_alone(void *data);
 void fs_nodes_on_end(void *data);

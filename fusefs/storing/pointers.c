@@ -78,13 +78,6 @@ static void wait_for_others(void *data, bool waits)
     fs_workers_waits(&session->workers, waits);
 }
 
-static void log_line(void *data, enum mpiio_log_level level, const char *line)
-{
-    struct fs_session *session = data;
-
-    fs_log_line(&session->log, level, "%s", line);
-}
-
 static void tell_turn(void *data, size_t view, uint64_t turn, bool own)
 {
     struct fs_session *session = data;
@@ -198,7 +191,7 @@ int fs_pointers_init(struct fs_session *session)
         .ranks = session->tree.ranks,
         .timeout = (int)session->options->peer_timeout,
         .wait = wait_for_others,
-        .log = log_line,
+        .log = fs_session_log,
         .turn = tell_turn,
         .dropped = log_dropped,
         .data = session};
