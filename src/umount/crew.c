@@ -32,7 +32,7 @@ struct worker {
     int turn;
     bool runs, answered;
     int status; /* once it has exited */
-    char *said; /* owned while the worker runs: SAID_MAX bytes */
+    char said[SAID_MAX];
     size_t length;
 };
 
@@ -67,10 +67,7 @@ static int run_work(void *data, int out)
 static void start_worker(struct worker *worker)
 {
     int ends[2] = {-1, -1};
-    int error;
-
-    worker->said = malloc(SAID_MAX);
-    error = worker->said == NULL || pipe2(ends, O_CLOEXEC) != 0 ? -errno : 0;
+    int error = pipe2(ends, O_CLOEXEC) != 0 ? -errno : 0;
 
     worker->turn = ends[0];
     if (error == 0)
@@ -81,7 +78,6 @@ static void start_worker(struct worker *worker)
         close(ends[0]);
     if (worker->runs)
         return;
-    free(worker->said);
     worker->status = 1;
     unmount_say(worker->place, "cannot unmount: %s", strerror(-error));
 }
@@ -97,7 +93,6 @@ static void give_turn(struct worker *worker)
 static void end_worker(struct worker *worker, int status)
 {
     fwrite(worker->said, 1, worker->length, stderr);
-    free(worker->said);
     give_turn(worker);
     worker->runs = false;
     worker->status = status;
