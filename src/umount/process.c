@@ -57,7 +57,7 @@ void umount_each_process(bool (*visit)(void *data, pid_t pid), void *data)
         closedir(folder);
 }
 
-void umount_each_name(pid_t pid, const char *folder, bool (*visit)(void *data, const char *name),
+bool umount_each_name(pid_t pid, const char *folder, bool (*visit)(void *data, const char *name),
                       void *data)
 {
     const struct dirent *entry;
@@ -72,6 +72,7 @@ void umount_each_name(pid_t pid, const char *folder, bool (*visit)(void *data, c
             more = visit(data, entry->d_name);
     if (open != NULL)
         closedir(open);
+    return more;
 }
 
 ssize_t umount_process_file(pid_t pid, const char *file, char *text, size_t size)
@@ -138,7 +139,6 @@ struct search {
     char *list;
     size_t size;
     pid_t pid;
-    bool found;
     char own[64];       /* this process's mount namespace */
     char seen[256][64]; /* the namespaces that have been examined */
     size_t count;
@@ -163,12 +163,10 @@ static bool links_inside(const struct search *search, const char *link)
 
 static bool visit_descriptor(void *data, const char *name)
 {
-    struct search *search = data;
     char link[300];
 
     snprintf(link, sizeof(link), "fd/%s", name);
-    search->found = links_inside(search, link);
-    return !search->found;
+    return !links_inside(data, link);
 }
 
 /* A mapping is matched by the device number of its filesystem. */
@@ -199,11 +197,9 @@ static bool visit_user(void *data, pid_t pid)
     search->pid = pid;
     if (pid == getpid())
         return true;
-    search->found =
-        links_inside(search, "cwd") || links_inside(search, "root") || links_inside(search, "exe");
-    if (!search->found)
-        umount_each_name(pid, "fd", visit_descriptor, search);
-    if (search->found || maps_inside(search)) {
+    if (links_inside(search, "cwd") || links_inside(search, "root") ||
+        links_inside(search, "exe") || !umount_each_name(pid, "fd", visit_descriptor, search) ||
+        maps_inside(search)) {
         umount_process_name(pid, name);
         if (*name != '\0')
             umount_list_process(search->list, search->size, name, pid);

@@ -27,8 +27,9 @@ int64_t umount_stat(const char *text, const char *key, int64_t fallback);
 /* Calls visit for each process, in the order of their numbers, until it returns false. */
 void umount_each_process(bool (*visit)(void *data, pid_t pid), void *data);
 
-/* Calls visit for each name in a folder of the process ("fd"), until it returns false. */
-void umount_each_name(pid_t pid, const char *folder, bool (*visit)(void *data, const char *name),
+/* Calls visit for each name in a folder of the process ("fd"), until it returns false. Returns
+   false then, and true if there is no further name. */
+bool umount_each_name(pid_t pid, const char *folder, bool (*visit)(void *data, const char *name),
                       void *data);
 
 /* Reads a file of the process and adds a NUL. Returns its length, or -1. */
