@@ -199,8 +199,8 @@ void fs_handle_await_release(struct fs_slices *slices, struct fs_slice *slice,
     waits(data, false);
 }
 
-struct fs_handle *fs_handle_truncates(struct fs_slices *slices, struct fs_slice *slice,
-                                      pid_t thread)
+struct fs_handle *fs_handle_take_opened(struct fs_slices *slices, struct fs_slice *slice,
+                                        pid_t thread)
 {
     struct fs_handle **link, *found = NULL;
 
@@ -212,10 +212,4 @@ struct fs_handle *fs_handle_truncates(struct fs_slices *slices, struct fs_slice 
     }
     pthread_mutex_unlock(&slices->lock);
     return found;
-}
-
-/* After a lookup, a truncation by the same thread no longer belongs to its open. */
-void fs_handle_looked_up(struct fs_slices *slices, struct fs_slice *slice, pid_t thread)
-{
-    fs_handle_truncates(slices, slice, thread);
 }

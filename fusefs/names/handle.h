@@ -123,16 +123,13 @@ void fs_handle_await_release(struct fs_slices *slices, struct fs_slice *slice,
                              void (*waits)(void *data, bool waits), void *data);
 
 /*
- * Tell O_TRUNC from truncate(2). For O_TRUNC, the kernel sends an open and then, from the same
+ * Tells O_TRUNC from truncate(2). For O_TRUNC, the kernel sends an open and then, from the same
  * thread, a truncation by name to 0. For truncate(2) it sends the same truncation, but after a
- * lookup of the name.
- *
- * fs_handle_looked_up records that a thread looked up a slice. fs_handle_truncates returns the
- * handle that the thread has just opened with O_TRUNC, which stays open until the truncation is
- * answered. It returns NULL if the truncation does not belong to an open. Both are thread-safe.
+ * lookup of the name. Call it for both, a lookup of the slice and such a truncation: returns the
+ * handle of the slice that the thread has opened since it last did either, or NULL. For a
+ * truncation, the handle stays open until the answer. Thread-safe.
  */
-void fs_handle_looked_up(struct fs_slices *slices, struct fs_slice *slice, pid_t thread);
-struct fs_handle *fs_handle_truncates(struct fs_slices *slices, struct fs_slice *slice,
-                                      pid_t thread);
+struct fs_handle *fs_handle_take_opened(struct fs_slices *slices, struct fs_slice *slice,
+                                        pid_t thread);
 
 #endif

@@ -214,7 +214,8 @@ static int look_up_slice(struct fs_session *session, pid_t thread, struct fs_nod
 
     if (error != 0)
         return error;
-    fs_handle_looked_up(&session->slices, slice, thread);
+    /* A truncation by this thread no longer belongs to its open. */
+    fs_handle_take_opened(&session->slices, slice, thread);
     error = fs_mode_number(session, slice, &entry->ino);
     fs_slices_put(&session->slices, slice);
     return error;
@@ -348,8 +349,8 @@ static int set_size(fuse_req_t request, struct fs_node node, int64_t size,
         error = -EROFS;
     else if (info != NULL)
         error = fs_truncate_to(session, fs_handle_of(info), size, reported);
-    else if (size != 0 || (opened = fs_handle_truncates(&session->slices, slice,
-                                                        fuse_req_ctx(request)->pid)) == NULL)
+    else if (size != 0 || (opened = fs_handle_take_opened(&session->slices, slice,
+                                                          fuse_req_ctx(request)->pid)) == NULL)
         error = fs_put_size(session, slice, size); /* truncate(2) */
     else if (opened->ops == &fs_slice_ops)
         fs_truncate_opened(session, opened, reported);

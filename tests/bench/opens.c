@@ -32,7 +32,7 @@ static struct fs_slice *get(struct fs_slices *slices, int64_t rank)
 static void open_one(struct fs_slices *slices, struct fs_handle *handle, int64_t rank)
 {
     *handle = (struct fs_handle){.slice = get(slices, rank), .reads = true, .writes = true};
-    fs_handle_looked_up(slices, handle->slice, (pid_t)(1 + rank % THREADS));
+    fs_handle_take_opened(slices, handle->slice, (pid_t)(1 + rank % THREADS));
     if (fs_handle_join(slices, handle, handle->slice->inode, (pid_t)(1 + rank % THREADS)) != 0)
         abort();
     fs_handle_holds(slices, handle);
@@ -57,7 +57,7 @@ __attribute__((noinline, noclone)) static void counted(struct fs_slices *slices,
     free(list.slices);
     if (fs_slices_counts(slices, handle.slice).writers == 0 ||
         fs_slices_counts(slices, handle.slice).holders == 0 ||
-        !fs_handle_truncates(slices, handle.slice, (pid_t)(1 + rank % THREADS)))
+        !fs_handle_take_opened(slices, handle.slice, (pid_t)(1 + rank % THREADS)))
         abort();
     close_one(slices, &handle);
 }
