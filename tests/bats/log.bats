@@ -97,9 +97,6 @@ END
         [ "$(error_of "os.getxattr(m, 'user.mpiio.log.$word')")" = EINVAL ]
     done
     [ "$(attribute "$mnt" log)" = info ]
-    mpiio-umount "$mnt"
-    run -2 --separate-stderr mount_spec s.json -o log_level=loud
-    [ "$stderr" = 'mpiio-mount: log_level= needs debug, info, warning or error: loud (see --help)' ]
 }
 
 @test "log: other users see the level but cannot change it" {

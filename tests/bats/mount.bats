@@ -83,14 +83,3 @@ own_spec() {
         as_user prlimit --nofile=10 mpiio-mount s.json mnt
     run ! is_mounted mnt
 }
-
-@test "mount: with -o ro, opening a slice for writing gives EROFS; it has its own type in the table of mounts" {
-    mount_new scatter -o ro
-    run -1 bash -c "echo x >'$mnt/rank0'"
-    [[ $output == *"Read-only file system"* ]]
-    run -1 bash -c "echo x >>'$mnt/rank0'"
-    [[ $output == *"Read-only file system"* ]]
-    make_file again.dat 4096
-    cmp s.dat again.dat
-    [ "$(findmnt -n -o FSTYPE "$mnt")" = fuse.mpiio ]
-}

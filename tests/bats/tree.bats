@@ -228,13 +228,6 @@ about() {
         "rank 2 of 6: 1 etype of 4 bytes of each 4 bytes from byte 0 on; big-endian" ]
 }
 
-@test "tree: a spec may ask for atomic mode" {
-    spec 2
-    jq '.atomic = true' t.json >atomic.json
-    mount_spec atomic.json
-    [ "$(attribute "$mnt" atomicity)" = 1 ]
-}
-
 @test "tree: atomic mode is set while no slice is open; other attributes are fixed" {
     mount_ranks 4
     setfattr -n user.mpiio.atomicity -v 1 "$mnt"
@@ -344,10 +337,6 @@ END
     run -2 mpiio-fused -o threads=0 t.json "$mnt"
     run -2 mpiio-fused -o frob t.json "$mnt"
     [[ $output == *"mpiio-fused: unknown mount option: frob"* ]]
-    for option in cache=some store=ssd dirty_max=1 dirty_max=1X flush_interval=-1 peer_timeout=0; do
-        run -2 mpiio-fused -o "$option" t.json "$mnt"
-        [[ $output == "mpiio-fused: ${option%%=*}= needs "* ]]
-    done
     run -2 mpiio-fused --engine-fd x t.json "$mnt"
     run -1 mpiio-fused --engine-fd 77 t.json "$mnt"
     complains 1 "mpiio-fused: nowhere: No such file or directory (create the folder first)" \
