@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,15 +22,6 @@
 
 /* The interval at which a working engine is checked, in ms. */
 #define WATCH_INTERVAL 1000
-
-void fs_watch_kill(const struct fs_cluster *cluster)
-{
-    struct pollfd gone = {.fd = cluster->engine, .events = POLLIN};
-
-    pidfd_send_signal(cluster->engine, SIGKILL, NULL, 0);
-    while (poll(&gone, 1, -1) < 0 && errno == EINTR)
-        continue;
-}
 
 /* Returns true if the engine's process is stopped, for example by SIGSTOP. */
 static bool engine_is_stopped(const struct fs_cluster *cluster)

@@ -2,9 +2,12 @@
 #include "nodes.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <unistd.h>
 
 #include "cluster/peers.h"
@@ -31,10 +34,12 @@ static void raise_flag(struct fs_cluster *cluster, bool *flag)
 
 /*
  * Sets a flag, started or degraded, and kills the engine once both are set. Until all nodes are
- * ready, engines store nothing, and one may still have to report why its node is not ready.
+ * ready, engines store nothing, and one may still have to report why its node is not ready. When
+ * this returns, the killed engine no longer writes to the file.
  */
 static void kill_degraded(struct fs_cluster *cluster, bool *flag)
 {
+    struct pollfd gone = {.fd = cluster->engine, .events = POLLIN};
     bool kills;
 
     pthread_mutex_lock(&cluster->lock);
@@ -42,8 +47,11 @@ static void kill_degraded(struct fs_cluster *cluster, bool *flag)
     cluster->lost = cluster->lost || cluster->degraded;
     kills = cluster->started && cluster->degraded;
     pthread_mutex_unlock(&cluster->lock);
-    if (kills)
-        fs_watch_kill(cluster);
+    if (!kills)
+        return;
+    pidfd_send_signal(cluster->engine, SIGKILL, NULL, 0);
+    while (poll(&gone, 1, -1) < 0 && errno == EINTR)
+        continue;
 }
 
 void fs_nodes_on_degraded(void *data, int node, const char *host, const char *why)

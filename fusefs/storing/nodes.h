@@ -101,9 +101,6 @@ int fs_engine_await(struct fs_session *session, enum mpiio_message_type type,
 /* Reports an error of the communication with the engine on stderr. Returns the exit status 1. */
 int fs_engine_cannot_talk(struct fs_session *session, int error);
 
-/* Kills the engine. When this returns, the engine no longer writes to the file. */
-void fs_watch_kill(const struct fs_cluster *cluster);
-
 /*
  * Implements the peers' event progress. A stopped engine does not count as waiting for others. data
  * is the session.
