@@ -228,6 +228,13 @@ about() {
         "rank 2 of 6: 1 etype of 4 bytes of each 4 bytes from byte 0 on; big-endian" ]
 }
 
+@test "tree: a spec may ask for atomic mode" {
+    spec 2
+    jq '.atomic = true' t.json >atomic.json
+    mount_spec atomic.json
+    [ "$(attribute "$mnt" atomicity)" = 1 ]
+}
+
 @test "tree: atomic mode is set while no slice is open; other attributes are fixed" {
     mount_ranks 4
     setfattr -n user.mpiio.atomicity -v 1 "$mnt"
