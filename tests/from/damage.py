@@ -9,6 +9,16 @@ import random
 import subprocess
 import sys
 
+dice = random.Random(5)
+
+
+def damage(data, first=4, end=None, values=(0, 1, 127, 255)):
+    """Returns the data with other values in one to four of its bytes, between two offsets."""
+    data = bytearray(data)
+    for _ in range(dice.randint(1, 4)):
+        data[dice.randrange(first, end or len(data))] = dice.choice(values)
+    return data
+
 
 def spec(path, *arguments):
     done = subprocess.run(["mpiio-view", "spec", "--from", path, *arguments], capture_output=True, timeout=300, check=False)
@@ -21,7 +31,7 @@ def spec(path, *arguments):
 
 
 def main(paths):
-    dice, refused = random.Random(5), 0
+    refused = 0
     for path in paths:
         if not os.path.exists(path):  # a pattern that matched no file
             continue
@@ -30,14 +40,9 @@ def main(paths):
         damaged = "damaged" + os.path.splitext(path)[1]
         header = min(len(whole), 2000)
         for i in range(8):
-            data = bytearray(whole)
-            if i < 3:
-                del data[dice.randrange(header):]
-            else:
-                for j in range(dice.randint(1, 3)):
-                    data[dice.randrange(4, header)] = dice.choice(b"\0\n 0179-{}<>\"'\xff")
+            cut = whole[:dice.randrange(header)]
             with open(damaged, "wb") as file:
-                file.write(data)
+                file.write(cut if i < 3 else damage(whole, 4, header, b"\0\n 0179-{}<>\"'\xff"))
             refused += spec(damaged)[0] != 0
             spec(damaged, "--all")
     print(refused)
