@@ -5,19 +5,13 @@
 
 load helper
 
-# files WHAT ARGUMENT...: makes and compares random files. Prints how many slices were compared.
-files() {
-    use_module
-    /usr/bin/python3 "$top/tests/from/files.py" "$@" 3>&-
-}
-
 # ocean: makes ocean.nc, netCDF classic: temp, 3 x 4 x 6 floats, and time, as records.
 ocean() {
     /usr/bin/python3 "$top/tests/from/ocean.py"
 }
 
 @test "from: variables of netCDF files, arrays of .npy files and MITgcm's tiles are what their libraries read, by ranks, too" {
-    run -0 files netcdf 7 30
+    run -0 from files netcdf 7 30
     echo "$output"
     [ "$output" -gt 300 ]
     # The header has no room for the size of a variable of more than 4 GiB, so it contains 2^32-1.
@@ -29,10 +23,10 @@ assert large != whole
 open("large.nc", "wb").write(large)'
     cmp <(mpiio-view spec --from ocean.nc --var temp | jq .view) \
         <(mpiio-view spec --from large.nc --var temp | jq .view)
-    run -0 files npy 7 30
+    run -0 from files npy 7 30
     echo "$output"
     [ "$output" -gt 80 ]
-    run -0 files mitgcm 7 12
+    run -0 from files mitgcm 7 12
     echo "$output"
     [ "$output" -gt 60 ]
 }
@@ -55,7 +49,7 @@ for kind in "NETCDF3_CLASSIC", "NETCDF4":
         words='none,block,cyclic on 2x2'
         [ $kind = NETCDF3_CLASSIC ] || words='none,block,block on 2x2'
         mpiio-mount -o npy --from $kind.nc "$words" "$mnt"
-        run -0 files mount $kind.nc "$mnt" "$words"
+        run -0 from files mount $kind.nc "$mnt" "$words"
         [ "$output" -eq 20 ]
         mpiio-umount "$mnt"
     done
@@ -402,8 +396,8 @@ for rank in range(4):
 @test "from: MITgcm's tiles are mounted as one array, and can be written" {
     mkdir run
     # Tiles in a grid, and in other layouts.
-    files tiles run/T.0000000010 0:4,0:2 0:4,2:4 4:6,0:2 4:6,2:4
-    files tiles run/U.0000000010 0:4,0:1 0:4,1:4 4:6,0:2 4:6,2:4
+    from files tiles run/T.0000000010 0:4,0:2 0:4,2:4 4:6,0:2 4:6,2:4
+    from files tiles run/U.0000000010 0:4,0:1 0:4,1:4 4:6,0:2 4:6,2:4
     # Files of another time step, and one that lacks a tile.
     cp run/T.0000000010.001.001.meta run/T.0000000020.001.001.meta
     cp run/T.0000000010.001.001.meta run/T.0000000010.001.01.meta
@@ -434,7 +428,7 @@ for name in "TU":
 
 @test "from: MITgcm's tiles that do not fit together are refused" {
     local tile=T.0000000010.002.001
-    files tiles T.0000000010 0:3,0:2 3:6,0:2 0:6,2:4
+    from files tiles T.0000000010 0:3,0:2 3:6,0:2 0:6,2:4
     mpiio-view spec --from T.0000000010 --all >s.json
     mpiio-view cat s.json -v ETAN -r 0 >/dev/null
     # The spec is refused if data files are missing, or if a .meta file has changed.

@@ -5,15 +5,8 @@
 
 load helper
 
-# files WHAT ARGUMENT...: makes random files, compares their slices, and prints the number of
-# slices.
-files() {
-    use_module
-    /usr/bin/python3 "$top/tests/from/files.py" "$@" 3>&-
-}
-
 @test "hdf5: datasets of HDF5 files are what h5py reads, by ranks, too" {
-    run -0 files hdf5 7 25
+    run -0 from files hdf5 7 25
     echo "$output"
     [ "$output" -gt 150 ]
 }
@@ -42,14 +35,14 @@ for count in 40, 16500:
 }
 
 @test "hdf5: datasets of HDF5's subfiles are those of the file that was dealt to them" {
-    run -0 files subfiles 7 8
+    run -0 from files subfiles 7 8
     echo "$output"
     [ "$output" -gt 40 ]
     py 'with h5py.File("data.h5", "w") as d:
     d["t"] = np.arange(600.0).reshape(20, 30)
     d["g/n"] = np.arange(7, dtype=">i4")'
     cp data.h5 want.h5
-    files stripes data.h5 300 3
+    from files stripes data.h5 300 3
     local config
     config=$(echo data.h5.subfile_*.config)
     mpiio-mount -o npy --from data.h5 'block,block on 2x2' "$mnt"
@@ -143,8 +136,7 @@ LIST
 }
 
 @test "hdf5: datasets with values outside of the file are what h5py reads, by ranks, too" {
-    use_module
-    run -0 /usr/bin/python3 "$top/tests/from/scattered.py" 7 25 3>&-
+    run -0 from scattered 7 25
     echo "$output"
     [ "$output" -gt 150 ]
 }

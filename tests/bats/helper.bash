@@ -446,6 +446,13 @@ use_module() {
     export PYTHONDONTWRITEBYTECODE=1 LD_LIBRARY_PATH=${library%/*}
 }
 
+# from PROGRAM ARGUMENT...: runs tests/from/PROGRAM.py with the module mpiio. It makes files, or
+# compares their slices and prints the number of slices.
+from() {
+    use_module
+    /usr/bin/python3 "$top/tests/from/$1.py" "${@:2}" 3>&-
+}
+
 # stat_of KEY [MOUNTPOINT]: prints a value of stats.json. KEY may be any expression of jq.
 stat_of() {
     local file=${2:-$mnt}/.mpiio/stats.json

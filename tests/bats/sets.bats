@@ -5,14 +5,8 @@
 load helper
 load nodes
 
-# sets WHAT ARGUMENT...: makes and compares sets. Prints the number of slices compared.
-sets() {
-    use_module
-    /usr/bin/python3 "$top/tests/from/sets.py" "$@" 3>&-
-}
-
 @test "sets: whole variables are what the tiles were cut from, by ranks, too" {
-    run -0 sets random 11 60
+    run -0 from sets random 11 60
     echo "$output"
     [ "$output" -gt 600 ]
 }
@@ -20,7 +14,7 @@ sets() {
 @test "sets: a mount shows whole variables, and writes reach the tiles" {
     local model name
     for model in fms nemo mitgcm roms wrf; do
-        sets write $model $model
+        from sets write $model $model
     done
     for name in fms.nc nemo.nc mitgcm.0000000000 roms.nc wrf_2000-01-24_12:00:00; do
         mpiio-mount -o npy --from "$name" 'none,block,block on 4x1' "$mnt"
@@ -51,7 +45,7 @@ for pattern in "fms.nc.000[23]", "nemo_000[23].nc", "mitgcm*t00[34].nc", "roms.0
 }
 
 @test "sets: missing tiles read as fill values, and are counted" {
-    sets write fms ocean
+    from sets write fms ocean
     rm ocean.nc.0001
     run -0 --separate-stderr mpiio-view spec --from ocean.nc
     # shellcheck disable=SC2154 # run sets it
@@ -82,8 +76,8 @@ assert fails(os.pwrite, slice, bytes(4), 0) == "ENXIO"'
 }
 
 @test "sets: files that are not a set are refused, or read one by one" {
-    sets write fms ocean
-    sets write nemo other
+    from sets write fms ocean
+    from sets write nemo other
     cp other_0000.nc ocean.nc.0007
     no_spec "ocean.nc.0007: not of the set of ocean.nc.0000: its dimensions differ" ocean.nc
     cp ocean.nc.0002 ocean.nc.0007
@@ -93,7 +87,7 @@ assert fails(os.pwrite, slice, bytes(4), 0) == "ENXIO"'
     echo text >ocean.nc.0007
     no_spec "ocean.nc.0007: not a file of netCDF's classic formats" ocean.nc
     rm ocean.nc.0007
-    sets write roms grid
+    from sets write roms grid
     cp grid.01.nc tile
     py '
 with netCDF4.Dataset("grid.01.nc", "a") as data:
@@ -132,7 +126,7 @@ for year in 2000, 2001:
 }
 
 @test "sets: damaged tiles give one line, or whole variables" {
-    sets write wrf w
+    from sets write wrf w
     PYTHONPATH=$top/tests/from py '
 from damage import damage, spec
 name = "w_2000-01-24_12:00:00_0001"
@@ -145,7 +139,7 @@ assert seen == {0, 2}, seen'
 }
 
 @test "sets: two nodes write to tiles by their engine, and read fill values where a tile is missing" {
-    sets write nemo restart
+    from sets write nemo restart
     rm restart_0003.nc
     mpiio-view spec --from restart.nc --all 'none,block,none on 2' >s.json 2>/dev/null
     start_nodes 2 -o flush_interval=0,pool=64M
