@@ -30,11 +30,7 @@ load nodes
 }
 
 @test "atomic: no call sees a part of another one, on any node, or of a program that uses the file itself" {
-    cat >s.json <<'END'
-{ "viewspec": 1, "file": "f.dat", "ranks": 2, "atomic": true, "views": {
-    "dealt": { "filetype": { "type": "scatter", "blocklength": 16 } },
-    "all": { "filetype": { "type": "broadcast" } } } }
-END
+    all_and_dealt f.dat 16 '"atomic": true,' >s.json
     head -c 131072 /dev/zero >f.dat
     start_nodes 2
     python no_call_sees_a_part

@@ -107,19 +107,10 @@ settle() {
     python what_a_writer_past_the_page "$mnt"
 }
 
-# two_views: makes two.json: one view has all bytes for both ranks, one deals them.
-two_views() {
-    make_file b.dat 4096
-    cat >two.json <<'EOF'
-{"viewspec": 1, "file": "b.dat", "ranks": 2, "views": {
-    "all": {"filetype": {"type": "broadcast"}},
-    "dealt": {"filetype": {"type": "scatter", "blocklength": 8}}}}
-EOF
-}
-
 @test "cache: open readers of other slices see at once what is written to shared bytes" {
     local options
-    two_views
+    make_file b.dat 4096
+    all_and_dealt b.dat 8 >two.json
     for options in npy,cache=through npy,cache=back,flush_interval=0; do
         mpiio-mount -o "$options" two.json "$mnt"
         python other_slices_that_show "$mnt"
@@ -129,7 +120,8 @@ EOF
 
 # Here pages are dropped late, so a write that does not wait for that would show old bytes.
 @test "cache: a write to a slice with readers waits until other slices show it" {
-    two_views
+    make_file b.dat 4096
+    all_and_dealt b.dat 8 >two.json
     LD_PRELOAD=$MPIIO_BUILD/tests/engine/liblate.so mpiio-fused two.json "$mnt" 3>&-
     python a_writer_whose_slice_others_read "$mnt"
     mpiio-umount "$mnt"

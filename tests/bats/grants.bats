@@ -6,16 +6,6 @@
 load helper
 load under
 
-# two_views_spec: makes t.json with two views of the bytes of t.dat: scattered, and as a whole.
-two_views_spec() {
-    make_file t.dat 65536
-    cat >t.json <<'END'
-{ "viewspec": 1, "file": "t.dat", "ranks": 2, "views": {
-    "dealt": { "filetype": { "type": "scatter", "blocklength": 24 } },
-    "whole": { "filetype": { "type": "contiguous", "count": 1 } } } }
-END
-}
-
 @test "grants: calls without a grant go to the mount, and the count says why" {
     mount_new scatter
     under bash -c "printf abc >>$mnt/rank0" || true
@@ -52,10 +42,11 @@ END
 }
 
 @test "grants: a reader with pages in the kernel sees each of 10000 writes" {
-    two_views_spec
+    make_file t.dat 65536
+    all_and_dealt t.dat 24 >t.json
     mount_spec t.json
     for how in w rw; do
-        /usr/bin/python3 "$call" reader "$mnt/dealt/rank0" "$mnt/whole/rank0" $how 2>>counts
+        /usr/bin/python3 "$call" reader "$mnt/dealt/rank0" "$mnt/all/rank0" $how 2>>counts
         [ "$(counted granted)" -eq 1 ]
         [ "$(counted writes)" -eq 1001 ] || [ "$(counted writes)" -eq 1000 ]
         [ "$(counted taken_back)" -ge 3999 ]
@@ -103,11 +94,12 @@ END
 
 @test "grants: random programs, half of them under mpiio-run, against a model" {
     local seed=$RANDOM
-    two_views_spec
+    make_file t.dat 65536
+    all_and_dealt t.dat 24 >t.json
     mount_spec t.json
     echo "seed $seed"
     /usr/bin/python3 "$top/tests/run/model.py" "$seed" 3000 t.dat "$mnt/dealt/rank0" "$mnt/dealt/rank1" \
-        "$mnt/whole/rank0" 2>>counts
+        "$mnt/all/rank0" 2>>counts
     mpiio-umount "$mnt"
     cmp t.dat model
     [ "$(counted reads)" -gt 0 ]

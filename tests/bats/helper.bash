@@ -257,6 +257,16 @@ one_view() {
     printf '{ "viewspec": 1, "file": "%s", "ranks": %s,\n  "view": %s }\n' "$@"
 }
 
+# all_and_dealt FILE BLOCK [MORE]: prints the spec of a file for two ranks. Its view "all" has all
+# bytes. In the view "dealt" blocks of BLOCK bytes are dealt to the ranks. MORE: keys of the spec.
+all_and_dealt() {
+    cat <<END
+{ "viewspec": 1, "file": "$1", "ranks": 2, ${3:-} "views": {
+  "all": { "filetype": { "type": "broadcast" } },
+  "dealt": { "filetype": { "type": "scatter", "blocklength": $2 } } } }
+END
+}
+
 # scatter_spec: makes s.dat of 4096 bytes, whose 512-byte blocks are dealt to 4 ranks, and s.json.
 scatter_spec() {
     make_file s.dat 4096

@@ -36,11 +36,7 @@ load nodes
 }
 
 @test "nodes: a node reads its own writes immediately, through any slice and view" {
-    cat >s.json <<'END'
-{ "viewspec": 1, "file": "f.dat", "ranks": 2, "views": {
-    "dealt": { "filetype": { "type": "scatter", "blocklength": 16 } },
-    "all": { "filetype": { "type": "broadcast" } } } }
-END
+    all_and_dealt f.dat 16 >s.json
     head -c 4096 /dev/zero >f.dat
     on_nodes 2 a_node_reads_at_once -o flush_interval=0
 }

@@ -30,11 +30,7 @@ load helper
 @test "sharing: close-to-open between views, mounts and programs that use the file" {
     mkdir second
     make_file v.dat 65536
-    cat >v.json <<'END'
-{ "viewspec": 1, "file": "v.dat", "ranks": 2, "views": {
-  "all": { "filetype": { "type": "broadcast" } },
-  "words": { "filetype": { "type": "scatter", "blocklength": 8 } } } }
-END
+    all_and_dealt v.dat 8 >v.json
     mount_spec v.json
     mpiio-mount v.json second
     /usr/bin/python3 "$call" close_to_open_between_views "$mnt" second

@@ -115,7 +115,7 @@ def posix_writers_and_slice_writers():
 def close_to_open_between_views():
     one, two = sys.argv[1:]
     paths = ["v.dat"] + [m + "/all/rank%d" % r for m in (one, two) for r in (0, 1)]
-    words = [m + "/words/rank1" for m in (one, two)]
+    words = [m + "/dealt/rank1" for m in (one, two)]
     for i in range(400):
         for path in paths + words: # all have it in the cache
             with open(path, "rb", 0) as file:
