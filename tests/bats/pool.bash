@@ -43,6 +43,34 @@ settle() {
     done
 }
 
+# reads_once SPEC FILE NODES RANKS: mounts the spec on that many hosts, which read all bytes twice,
+# together. They must read them from storage once, and send each other those whose home is another
+# node. The bytes are those of FILE.
+reads_once() {
+    local size passed sent foreign read
+    size=$(stat -c %s "$2")
+    export hosts
+    hosts=$(seq -s , -f node%g 0 $(($3 - 1)))
+    rm -f read/*
+    mount_hosts "$1" -o ro,pool=64M
+    settle at/*/rank0
+    passed=$(pool_sum passed)
+    sent=$(pool_sum sent_bytes)
+    foreign=$(read_slices "${@:2}")
+    read=$(stores_read)
+    echo "$3 nodes: $read bytes of $size were read, $foreign had to travel"
+    [ "$read" -ge "$size" ]
+    [ "$read" -le $((size + 4 * 1048576)) ]
+    [ "$(pool_sum storage_bytes)" -eq "$size" ]
+    [ "$(pool_sum sent_bytes)" -eq $((sent + foreign)) ]
+    [ "$(pool_sum received_bytes)" -eq $((sent + foreign)) ]
+    [ "$(pool_sum passed)" -eq "$passed" ]
+    read_slices "${@:2}"
+    [ "$(stores_read)" -eq "$read" ]
+    [ "$(pool_sum received_bytes)" -eq $((sent + 2 * foreign)) ]
+    umount_hosts
+}
+
 # read_slices FILE NODES RANKS: node i reads the slices i, i + NODES, ... of the file, which is dealt
 # by 8 bytes to RANKS ranks. All nodes read at once, past the page cache. Prints the bytes whose home
 # is another node.
