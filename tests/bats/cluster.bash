@@ -80,11 +80,7 @@ nothing_mounted() {
 # hosts_refuse STATUS PATTERN SPEC [OPTION]...: mounting SPEC on all hosts must exit with this status,
 # print one line that matches, and leave nothing.
 hosts_refuse() {
-    run -"$1" --separate-stderr mount_hosts "${@:3}"
-    echo "$stderr"
-    # shellcheck disable=SC2053 # a pattern
-    [[ $stderr = "mpiio-mount: "$2 ]]
-    [ "${#stderr_lines[@]}" -eq 1 ]
+    one_line "$1" "mpiio-mount: $2" mount_hosts "${@:3}"
     nothing_mounted
 }
 

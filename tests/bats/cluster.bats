@@ -242,16 +242,15 @@ END
 
 @test "mpiio-mount --hosts: without space for mpiexec's output, or after a signal, no directory is left" {
     scatter_spec
-    mkdir -p temporary commands
-    as_root mount -t tmpfs -o size=4k,mode=777 tmpfs temporary
-    mountpoint -q temporary
-    export TMPDIR=$tmp/temporary MPIIO_MPIEXEC="sleep 10"
+    mkdir commands
+    ram_disk 4k
+    export TMPDIR=$tmp/disk MPIIO_MPIEXEC="sleep 10"
     run -1 --separate-stderr mpiio-mount --hosts=a,b s.json m%n
     [[ $stderr == "mpiio-mount: $TMPDIR/tmp."*": cannot write there (choose another folder with TMPDIR)" ]]
-    [ -z "$(ls temporary)" ]
+    [ -z "$(ls disk)" ]
     TMPDIR=$tmp/none run -1 --separate-stderr mpiio-mount --hosts=a,b s.json m%n
     [[ $stderr == "mpiio-mount: $tmp/none/tmp."*": cannot write there (choose another folder with TMPDIR)" ]]
-    as_root umount temporary
+    as_root umount disk
     executable commands/mktemp <<END
 $(type -P mktemp) "\$@"
 : >"$tmp/made"
@@ -263,7 +262,7 @@ END
     done
     kill -TERM $!
     wait $! || [ $? -eq 143 ]
-    [ -z "$(ls temporary)" ]
+    [ -z "$(ls disk)" ]
 }
 
 # second_network COUNT: gives the hosts the addresses 10.78.0.NUMBER as well, at eth1.

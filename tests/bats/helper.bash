@@ -347,6 +347,16 @@ complains() {
     [ -z "$output" ]
 }
 
+# one_line STATUS PATTERN COMMAND...: the command must print one line, which matches, on standard
+# error, and exit with this status.
+one_line() {
+    run -"$1" --separate-stderr "${@:3}"
+    echo "$stderr"
+    # shellcheck disable=SC2053 # a pattern
+    [[ $stderr = $2 ]]
+    [ "${#stderr_lines[@]}" -eq 1 ]
+}
+
 # fails STATUS MESSAGE COMMAND...: mpiio-view must complain in this way.
 fails() {
     complains "$1" "mpiio-view: $2" "${@:3}"

@@ -32,11 +32,7 @@ TEXT
 
 # refused MESSAGE [OPTION...]: mounting s.json must fail with this single line.
 refused() {
-    run -"${code:-1}" --separate-stderr mount_spec s.json "${@:2}"
-    echo "$stderr"
-    # shellcheck disable=SC2053 # a pattern
-    [[ $stderr = "mpiio-mount: "$1 ]]
-    [ "${#stderr_lines[@]}" -eq 1 ]
+    one_line "${code:-1}" "mpiio-mount: $1" mount_spec s.json "${@:2}"
     run ! mountpoint -q "$mnt"
 }
 

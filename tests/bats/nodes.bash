@@ -58,6 +58,11 @@ spec() {
     : >>"${file:-f.dat}"
 }
 
+# has_left NODE MOUNT: succeeds once the node of a mount knows that another one is unmounted.
+has_left() {
+    jq -e ".cluster.peers[] | select(.node == $1 and .state == \"unmounted\")" "$2/.mpiio/stats.json"
+}
+
 # stat_sum KEY: prints the sum of a value of stats.json over the nodes.
 stat_sum() {
     cat m[0-9]*/.mpiio/stats.json | jq -s "map($1) | add"

@@ -148,10 +148,7 @@ waits() {
     pid=$(daemon_pid)
     echo one >"$mnt/ordered/rank1"
     echo zero >"$mnt/ordered/rank0"
-    none_waits() {
-        [ "$(stat_of ordered_waiting_bytes)" -eq 0 ]
-    }
-    await none_waits
+    await ranks_done 2
     stop_process "$pid"
     run -0 mpiio-umount -f "$mnt"
     [ "$output" = "mpiio-umount: $mnt: not synced: no answer" ]

@@ -143,8 +143,7 @@ none_asked() {
 }
 
 @test "passthrough: a full disk, a read-only mount, and other users' access are as without it" {
-    mkdir disk
-    as_root mount -t tmpfs -o size=1m,mode=777 tmpfs disk
+    ram_disk 1m
     identity
     echo '{ "viewspec": 1, "file": "disk/i.dat", "view": {} }' >d.json
     mount_spec d.json -o create

@@ -73,8 +73,7 @@ readlink "$2" >>"$1.$SLURM_PROCID"
 END
     submit --nodes=2 --ntasks-per-node=2 "$top/scripts/examples/slurm-batch" s.json "$PWD/program" "$PWD/of"
     over
-    cat out
-    [ ! -s out ]
+    empty out
     [ "$(cat of.*)" = "$(printf 'rank%s\n' 0 1 2 3)" ]
     [ "$(for i in 0 1 2 3; do dd if=s.dat bs=512 skip="$i" count=1 status=none | head -c 6; done)" = \
         "node 0node 0node 1node 1" ]
@@ -289,8 +288,7 @@ sleep 2
 exit 7
 END
     over FAILED
-    cat out
-    [ ! -s out ]
+    empty out
     [ "$(sort of)" = "$(printf '%s\n' 'got USR1' rank0 rank1 rank2 rank3)" ]
     [ "$(for i in 0 1 2 3; do dd if=s.dat bs=512 skip="$i" count=1 status=none | head -c 6; done)" = \
         "node 0node 0node 1node 1" ]

@@ -36,14 +36,12 @@ load helper
     run -0 mpiio-view top --prometheus -o mpiio.prom "$mnt"
     [ -z "$output" ]
     /usr/bin/python3 "$call" all_numbers_of_stats_json "$mnt"
-    mkdir small
-    as_root mount -t tmpfs -o size=64k,mode=777 none small
-    echo old >small/mpiio.prom
-    mountpoint -q small
-    head -c 1M /dev/zero >small/filler 2>/dev/null || true
-    fails 1 "small/mpiio.prom: No space left on device" mpiio-view top --prometheus -o small/mpiio.prom "$mnt"
-    [ "$(cat small/mpiio.prom)" = old ]
-    [ "$(find small -type f | sort | xargs -n 1 basename | xargs)" = "filler mpiio.prom" ]
+    ram_disk 64k
+    echo old >disk/mpiio.prom
+    fill_disk
+    fails 1 "disk/mpiio.prom: No space left on device" mpiio-view top --prometheus -o disk/mpiio.prom "$mnt"
+    [ "$(cat disk/mpiio.prom)" = old ]
+    [ "$(find disk -type f | sort | xargs -n 1 basename | xargs)" = "ballast mpiio.prom" ]
 }
 
 # The daemon has received the request when it stops. Then no signal ends the process that waits for

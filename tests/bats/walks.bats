@@ -83,9 +83,7 @@ for whence in os.SEEK_DATA, os.SEEK_HOLE:
 @test "walks: a mount returns from each call, and stops by SIGTERM" {
     local spec
     # The disk is small, so that the allocation soon finds it full.
-    mkdir disk
-    as_root mount -t tmpfs -o size=16m,mode=777 none disk
-    mountpoint -q disk
+    ram_disk 16m
     for spec in doubling doubling-half doubling-torn doubling-etype doubling-external \
         doubling-dense doubling-touching interleaved interleaved-blocks tiles-in-holes; do
         cp data disk/data
