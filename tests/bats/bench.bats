@@ -44,8 +44,7 @@ write_results() {
 
 @test "bench: input that is not a result is reported in one line" {
     echo '{}' >results.json
-    run -1 --separate-stderr "$top/scripts/bench" --from results.json --svg chart.svg
-    [[ $stderr == "bench: results.json: "* && $stderr != *$'\n'* ]]
+    one_line 1 "bench: results.json: *" "$top/scripts/bench" --from results.json --svg chart.svg
     [ ! -e chart.svg ]
 }
 

@@ -274,9 +274,8 @@ first_epoch() {
         --file="$file" --fail=hello-other --fail-node=2 --wait="$file.before"
     [ "$stderr" = "mpiio-engine: $(hostname): $file.before: not the same file here as on node 0 ($(hostname))" ]
     for store in auto posix mpiio; do
-        run -1 --separate-stderr start_engines 2 "$fake" -- --file="$file" --identity="$file.before" --store=$store
-        [ "${#stderr_lines[@]}" -eq 1 ]
-        [[ $stderr == "mpiio-engine: $(hostname): $file: another file than the daemon has open"* ]]
+        one_line 1 "mpiio-engine: $(hostname): $file: another file than the daemon has open*" \
+            start_engines 2 "$fake" -- --file="$file" --identity="$file.before" --store=$store
     done
     cmp "$file" "$file.before"
     nothing_left
@@ -287,9 +286,8 @@ first_epoch() {
     [ "$stderr" = "mpiio-engine: $(hostname): cannot start $tmp/none: No such file or directory" ]
     local store
     for store in auto posix mpiio; do
-        run -1 --separate-stderr start_engines 3 "$fake" -- --file="$tmp/field.dat" --store=$store
-        [ "${#stderr_lines[@]}" -eq 1 ]
-        [[ $stderr == "mpiio-engine: $(hostname): $tmp/field.dat: cannot open: No such file"* ]]
+        one_line 1 "mpiio-engine: $(hostname): $tmp/field.dat: cannot open: No such file*" \
+            start_engines 3 "$fake" -- --file="$tmp/field.dat" --store=$store
     done
     nothing_left
 }

@@ -70,14 +70,12 @@ own_spec() {
     has_ended "$pid"
     as_root chown root s.dat
     as_root chmod 600 s.dat
-    run -1 as_user mpiio-mount s.json mnt
-    [[ $output == "mpiio-mount: "*"s.dat: Permission denied" ]]
+    one_line 1 "mpiio-mount: *s.dat: Permission denied" as_user mpiio-mount s.json mnt
     run ! is_mounted mnt
     local processes="too many processes and threads (raise the limit with ulimit -u)"
     as_root chown nobody s.dat
     complains 1 "mpiio-mount: cannot start: $processes" as_user prlimit --nproc=2 mpiio-mount s.json mnt
-    run -1 as_user prlimit --nproc=1 mpiio-fused s.json mnt
-    [[ $output == "mpiio-fused: mnt: cannot mount: "*": $processes" ]]
+    one_line 1 "mpiio-fused: mnt: cannot mount: *: $processes" as_user prlimit --nproc=1 mpiio-fused s.json mnt
     fails 1 "capture: $processes" as_user prlimit --nproc=1 mpiio-view capture -o . true
     complains 1 "mpiio-mount: cannot start: too many open files (raise the limit with ulimit -n)" \
         as_user prlimit --nofile=10 mpiio-mount s.json mnt

@@ -87,9 +87,7 @@ END
 
 # takes COMMAND MPI: mpiio-mount must start that MPI's engine by a launcher, given its first words.
 takes() {
-    PATH=$tmp/bin run -1 --separate-stderr prefix/bin/mpiio-mount --hosts=n1 s.json mnt
-    echo "$stderr"
-    [[ $stderr == "mpiio-mount: $1 "*"/mpiio-engine-$2 --report "* ]]
+    PATH=$tmp/bin one_line 1 "mpiio-mount: $1 */mpiio-engine-$2 --report *" prefix/bin/mpiio-mount --hosts=n1 s.json mnt
 }
 
 # refuses MESSAGE

@@ -209,8 +209,7 @@ hidden() {
     rm m/*
     echo '{ "viewspec": 1, "members": { "files": ["m/a", "m/b", "m/a"], "view": { "tiles": 1,
         "filetype": { "type": "scatter", "blocklength": 512 } } } }' >made.json
-    run -1 --separate-stderr mount_spec made.json -o rw,create
-    [[ $stderr == *"member 2, $tmp/m/a: the same file as member 0, $tmp/m/a: "* ]]
+    one_line 1 "*member 2, $tmp/m/a: the same file as member 0, $tmp/m/a: *" mount_spec made.json -o rw,create
     # A copy is a different file.
     rm -rf m s.json
     hers 3

@@ -353,8 +353,7 @@ END
     [[ $output == "mpiio-mount: "*"gone: No such file or directory (create it with -o create, or name another with -f)" ]]
     run -1 mpiio-fused -f /dev/null t.json "$mnt"
     echo '{' >wrong.json
-    run -2 mpiio-fused wrong.json "$mnt"
-    [[ $output == "mpiio-fused: wrong.json:"* ]]
+    one_line 2 "mpiio-fused: wrong.json:*" mpiio-fused wrong.json "$mnt"
     run ! is_mounted "$mnt"
     for signal in TERM INT HUP; do
         mpiio-fused t.json "$mnt"
