@@ -138,3 +138,35 @@ options() {
     missing described names 'no statistic'
     empty bad
 }
+
+@test "completion: options, subcommands, views and ranks of the spec" {
+    cat >v.json <<'END'
+{ "viewspec": 1, "ranks": 3, "views": { "even": {}, "odd": {} } }
+END
+    completes_to() {
+        run -0 completed "${@:2}"
+        [ "$output" = "$1" ]
+    }
+    completes_to check mpiio-view ch
+    completes_to $'even\nodd' mpiio-view map v.json -v ''
+    completes_to $'0\n1\n2' mpiio-view cat v.json -r ''
+    completes_to external32 mpiio-view convert v.json --to e
+    completes_to $'text\ncsv\njson' mpiio-view dump v.json -r 0 --format ''
+    completes_to $'always\nauto' mpiio-view draw v.json --color a
+    completes_to --output mpiio-view capture --o
+    completes_to v.json mpiio-view capture -- mpiexec v.j
+    completes_to $'darray\ndarray ' mpiio-view map -v "'dar"
+    completes_to $'darray 4x4 block,none\ndarray 4x4 block,none ' mpiio-view map -v "'darray 4x4 block,n"
+    completes_to $'scatter of double\nscatter of double_precision' mpiio-mount --view "'scatter of dou"
+    completes_to spec mpiio-view sp
+    completes_to --ranks mpiio-mount --ra
+    run -0 completed mpiio-view spec --view '"scatter as '
+    [ "${lines[1]}" = 'scatter as external32' ]
+    run -0 completed mpiio-umount --
+    [[ $output == *--force* ]]
+    # Without a program that reads JSON, completion offers nothing, and nothing breaks.
+    jq() {
+        return 127
+    }
+    completes_to '' mpiio-view map v.json -v ''
+}
