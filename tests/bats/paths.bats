@@ -133,10 +133,8 @@ TEXT
 
 # hidden PATH ARGUMENT...: mounting at mnt must be refused, because PATH lies below it.
 hidden() {
-    run -1 --separate-stderr timeout -s KILL 60 mpiio-mount "${@:2}"
-    # shellcheck disable=SC2154 # run sets it
-    echo "$stderr"
-    [[ $stderr == "mpiio-mount: $1: lies below the mount point, "*" (mount elsewhere)" ]]
+    one_line 1 "mpiio-mount: $1: lies below the mount point, * (mount elsewhere)" \
+        timeout -s KILL 60 mpiio-mount "${@:2}"
     run ! is_mounted
 }
 

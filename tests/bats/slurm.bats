@@ -109,16 +109,23 @@ END
     clean
 }
 
-@test "slurm: scancel: what was written on either node is stored and unmounted" {
+# cancelled [COMMAND]: cancels a job whose ranks have written, after the command. All that they have
+# written must be stored.
+cancelled() {
     scatter_spec
     held_writer
     submit --nodes=2 --ntasks-per-node=2 "$top/scripts/examples/slurm-batch" s.json "$PWD/writer"
     await written 4
+    "$@"
     scancel "$job"
     over CANCELLED
     for i in 0 1 2 3; do held "$i"; done
     clean
     run ! grep "job $job" "$slurm/log"
+}
+
+@test "slurm: scancel: what was written on either node is stored and unmounted" {
+    cancelled
 }
 
 # written COUNT: succeeds once that many ranks have reported their write.
@@ -127,17 +134,7 @@ written() {
 }
 
 @test "slurm: an engine that is killed does not take its daemon with it" {
-    scatter_spec
-    held_writer
-    submit --nodes=2 --ntasks-per-node=2 "$top/scripts/examples/slurm-batch" s.json "$PWD/writer"
-    await written 4
-    kill -KILL "$(engine_of_node 1)"
-    within=300 await all_degraded
-    scancel "$job"
-    over CANCELLED
-    for i in 0 1 2 3; do held "$i"; done
-    clean
-    run ! grep "job $job" "$slurm/log"
+    cancelled kill_engine
 }
 
 @test "slurm: mpiio-umount --hosts reaches the nodes by srun when they have lost each other" {
@@ -155,8 +152,7 @@ srun --ntasks-per-node=1 --nodes=2 bash -c '! mountpoint -q "$1"' - "$m"
 echo unmounted
 END
     await written 1
-    kill -KILL "$(engine_of_node 1)"
-    within=300 await all_degraded
+    kill_engine
     : >lost
     over || { cat out && return 1; }
     grep -x unmounted out
@@ -175,6 +171,12 @@ engine_of_node() {
             echo "$process"
         fi
     done
+}
+
+# Kills the engine of node 1, and waits until all nodes have lost each other.
+kill_engine() {
+    kill -KILL "$(engine_of_node 1)"
+    within=300 await all_degraded
 }
 
 all_degraded() {
