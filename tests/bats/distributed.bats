@@ -6,15 +6,21 @@ load helper
 load distributed
 load under
 
-# two_mounts RUN OPTION [MORE]: makes x.dat, dealt to two ranks in runs of RUN bytes, and mounts it
-# over both clients, at m0 and m1. MORE: keys of the spec.
-two_mounts() {
+# mount_both OPTION: mounts the spec in the file both over both clients, at m0 and m1. Its paths
+# begin with CLIENT, which stands for the directory of a client.
+mount_both() {
     local i
     for i in 0 1; do
-        dealt "$tmp/dfs$i/x.dat" 2 "$1" "${3:-}" >"s$i.json"
+        sed "s,CLIENT,$tmp/dfs$i," both >"s$i.json"
         mkdir -p "m$i"
-        mpiio-mount -o "$2" "s$i.json" "m$i"
+        mpiio-mount -o "$1" "s$i.json" "m$i"
     done
+}
+
+# two_mounts RUN OPTION: mounts x.dat, dealt to two ranks in runs of RUN bytes, over both clients.
+two_mounts() {
+    dealt CLIENT/x.dat 2 "$1" >both
+    mount_both "$2"
 }
 
 # write_both SIZE [COMMAND...]: both ranks write their halves of the file at once. Both clients have
@@ -42,8 +48,7 @@ write_both() {
             head -c $size /dev/zero >dfs0/x.dat
             two_mounts "$run" "$option"
             write_both $size
-            mpiio-umount m0
-            mpiio-umount m1
+            mpiio-umount m0 m1
             python none_lost "$run" $size
         done
     done
@@ -56,18 +61,14 @@ write_both() {
     for i in 0 1 2; do
         head -c 16384 /dev/zero >"dfs0/f/T.$i"
     done
-    for i in 0 1; do
-        cat >"s$i.json" <<END
-{ "viewspec": 1, "members": { "count": 3, "file": "$tmp/dfs$i/f/T.{member}",
+    cat >both <<'END'
+{ "viewspec": 1, "members": { "count": 3, "file": "CLIENT/f/T.{member}",
     "view": { "filetype": { "type": "scatter", "blocklength": 16384 } } },
   "ranks": 2, "view": { "filetype": { "type": "scatter", "blocklength": 64 } } }
 END
-        mkdir -p "m$i"
-        mpiio-mount "s$i.json" "m$i"
-    done
+    mount_both rw
     write_both 49152
-    mpiio-umount m0
-    mpiio-umount m1
+    mpiio-umount m0 m1
     cat brick/f/T.* >brick/x.dat
     python none_lost 64 49152
 }
@@ -85,8 +86,7 @@ END
             mpiio-mount -o "$option" s1.json m1
         fi
         python opening_a_slice_shows_what_another $option
-        mpiio-umount m0
-        mpiio-umount m1
+        mpiio-umount m0 m1
     done
 }
 
@@ -142,8 +142,7 @@ reads_nothing() {
         [ "$(counted writes)" -gt 0 ]
         rm counts
         python none_lost "$run" $size
-        mpiio-umount m0
-        mpiio-umount m1
+        mpiio-umount m0 m1
     done
     two_mounts 1024 rw
     under /usr/bin/python3 "$call" programs_under_mpiio_run_write_beside
@@ -217,12 +216,8 @@ END
 
 # whole_mounts OPTION: mounts x.dat over both clients. Rank 0 has the whole file.
 whole_mounts() {
-    local i
-    for i in 0 1; do
-        echo "{ \"viewspec\": 1, \"file\": \"$tmp/dfs$i/x.dat\", \"view\": { \"etype\": \"byte\" } }" >"s$i.json"
-        mkdir -p "m$i"
-        mpiio-mount -o "$1" "s$i.json" "m$i"
-    done
+    one_view CLIENT/x.dat 1 '{ "etype": "byte" }' >both
+    mount_both "$1"
 }
 
 @test "distributed: in atomic mode two mounts and a foreign client append, and no record is lost" {

@@ -23,14 +23,9 @@ has_open() {
 
 record='{ "type": "contiguous", "count": 16, "oldtype": "byte" }'
 
-# refuses MESSAGE ARGUMENT...: mpiio-mount with these arguments prints this message on a line and
-# fails.
+# refuses STATUS MESSAGE ARGUMENT...: mpiio-mount must complain in this way.
 refuses() {
-    local message=$1
-    shift
-    run ! mpiio-mount "$@" "$mnt"
-    echo "$output"
-    [ "$output" = "mpiio-mount: $message" ]
+    complains "$1" "mpiio-mount: $2" mpiio-mount "${@:3}" "$mnt"
 }
 
 @test "sequential: processes take whole records from a FIFO, each once" {
@@ -117,16 +112,16 @@ END
 @test "sequential: incompatible options and files are refused" {
     fifo_spec
     : >plain
-    refuses "$tmp/plain: not a FIFO or a character device" -o sequential -f plain s.json
-    refuses 's.json: sequential: rw: the file is either read (ro) or written' -o rw,sequential s.json
-    refuses 's.json: sequential: not possible with create or delete_on_close' -o sequential,delete_on_close s.json
-    refuses 's.json: sequential: not possible with append or atomic' -o sequential,atomic s.json
-    refuses 's.json: sequential: not possible with npy, nc, vti or zarr' -o sequential,zarr s.json
-    refuses 's.json: sequential: not possible with cache=back' -o sequential,cache=back s.json
+    refuses 2 "$tmp/plain: not a FIFO or a character device" -o sequential -f plain s.json
+    refuses 2 's.json: sequential: rw: the file is either read (ro) or written' -o rw,sequential s.json
+    refuses 2 's.json: sequential: not possible with create or delete_on_close' -o sequential,delete_on_close s.json
+    refuses 2 's.json: sequential: not possible with append or atomic' -o sequential,atomic s.json
+    refuses 2 's.json: sequential: not possible with npy, nc, vti or zarr' -o sequential,zarr s.json
+    refuses 2 's.json: sequential: not possible with cache=back' -o sequential,cache=back s.json
     local gaps='the view has gaps, a displacement, an end or another representation, or is not that of all ranks'
-    refuses "--view: sequential: $gaps" -o sequential --view 'scatter 8 on 2' f
-    refuses "--view: sequential: $gaps" -o sequential --view 'broadcast of double at 8' f
-    refuses "--view: sequential: $gaps" -o sequential --view 'broadcast of double as external32' f
-    refuses "$tmp/f: not a regular file or a block device" s.json
+    refuses 2 "--view: sequential: $gaps" -o sequential --view 'scatter 8 on 2' f
+    refuses 2 "--view: sequential: $gaps" -o sequential --view 'broadcast of double at 8' f
+    refuses 2 "--view: sequential: $gaps" -o sequential --view 'broadcast of double as external32' f
+    refuses 2 "$tmp/f: not a regular file or a block device" s.json
     run ! is_mounted
 }
