@@ -304,19 +304,16 @@ nobody_listens() {
         [ "$(sockets node1 -l)" = "10.78.0.2 0.0.0.0" ]
         [ "$(sockets node0)" = "10.78.0.1 10.78.0.2" ]
         [ "$(sockets node1)" = "10.78.0.2 10.78.0.1" ]
-        at node0 mpiio-umount at/0
-        nothing_left
+        umount_hosts
     done
     mount_hosts s.json
     [ "$(sockets node0 -l)" = "* *" ]
-    at node0 mpiio-umount at/0
-    nothing_left
+    umount_hosts
     # Without a pool no daemon listens once all have met.
     mount_hosts s.json -o pool=off
     await nobody_listens
     [ -n "$(sockets node0)" ]
-    at node0 mpiio-umount at/0
-    nothing_left
+    umount_hosts
     for interface in eth2 10.79.0.0/16; do
         one_line 1 "mpiio-mount: node[01]: interface=$interface: there is no such address here" mount_hosts s.json -o "interface=$interface"
     done

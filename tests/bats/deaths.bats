@@ -7,12 +7,7 @@
 load helper
 load cluster
 load survivors
-
-# MPIIO_DEATHS sets the runs for each kind of failure. Two runs cover both fan-outs. Here MPI's
-# processes do not sleep while they wait for each other: with many clusters on two processors, it
-# would take seconds until each had its turn.
-runs=${MPIIO_DEATHS:-2}
-at_once=3
+load pointers
 
 # signal SIGNAL HOST [NAME]: sends a signal to the host's processes, or to those of a program.
 signal() {
@@ -66,16 +61,11 @@ unmount_nodes() {
     fi
 }
 
-# run_death KIND SEED: does a run in its own directory and shell. Either all nodes are directly
-# below node 0, or the last one is below the second.
+# run_death KIND SEED: does a run. Either all nodes are directly below node 0, or the last one is
+# below the second.
 run_death() {
     # shellcheck disable=SC2034 # of start_writer
     local kind=$1 timeout=2 width=$((2 - $2 % 2)) victim node stays='' survivors=(0 1 2) others writers=()
-    tmp=$tmp/$1$2
-    mkdir "$tmp"
-    cd "$tmp" || return
-    export tmp MPIIO_TEST=$tmp
-    trap 'umount_all; reap' EXIT
     RANDOM=$2
     [ "$kind" != pause ] || timeout=6
     victim=$((RANDOM % 3))
@@ -104,27 +94,24 @@ run_death() {
     touch stop
     join_writers "${survivors[@]}" || return
     unmount_nodes || return
-    cat log
     nothing_left || return
     "$top/tests/cluster/writer.py" check x.dat log0 log1 log2
 }
 
-# deaths KIND: does all runs of that kind.
+# Prints the log after a run has failed.
+give_up() {
+    cat log
+}
+
+# deaths KIND: does all runs of that kind. MPIIO_DEATHS sets their number. Two cover both fan-outs.
+# Here MPI's processes do not sleep while they wait for each other: with many clusters on two
+# processors, it would take seconds until each had its turn.
 deaths() {
-    local run seed first=${MPIIO_SEED:-$RANDOM} failed=0 jobs=()
-    export hosts=''
-    for ((run = 0; run < runs; run++)); do
-        seed=$((first + run))
-        [ $run -lt $at_once ] || wait "${jobs[run - at_once]}" || failed=1
-        (run_death "$1" $seed) >"run$run" 2>&1 3>&- &
-        jobs[run]=$!
+    local run seed=${MPIIO_SEED:-$RANDOM} cases=()
+    for ((run = 0; run < ${MPIIO_DEATHS:-2}; run++)); do
+        cases+=("run_death $1 $((seed + run))")
     done
-    for ((run = 0; run < runs; run++)); do
-        [ $((run + at_once)) -lt "$runs" ] || wait "${jobs[run]}" || failed=1
-        echo "--- MPIIO_SEED=$((first + run)):"
-        cat "run$run"
-    done
-    return $failed
+    run_cases "${cases[@]}"
 }
 
 @test "deaths: an engine is killed" {

@@ -63,8 +63,7 @@ matches_through_two() {
         slices+=("${both[rank % 2]},${both[1 - rank % 2]}")
     done
     exercise --dump=model "${@:3}" "${slices[@]}"
-    mpiio-umount "$mnt"
-    mpiio-umount mnt2
+    mpiio-umount "$mnt" mnt2
     file_is_model "$1"
 }
 

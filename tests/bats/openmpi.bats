@@ -23,8 +23,7 @@ setup() {
     # 3 MiB have a single home.
     [ "$(cat at/*/.mpiio/stats.json | jq -s 'map(.cluster.store_calls) | add')" -eq 1 ]
     [ "$(cat at/*/.mpiio/stats.json | jq -s 'map(.cluster.sent_bytes) | add')" -ge $((2 << 20)) ]
-    mpiio-umount at/2
-    nothing_left
+    umount_hosts 2
     mount_hosts x.json -o "flush_interval=0,log=$tmp/log"
     printf kept >at/2/rank2
     exec 8<>at/0/rank0

@@ -241,8 +241,7 @@ room_comes_and_goes() {
     head -c 4096 /dev/zero >disk/f.dat # so that a later run fails, and not the first one
     truncate -s 1M disk/f.dat
     fill_disk
-    dealt disk/f.dat 2 64 >s.json
-    mount_spec s.json -o cache=back,flush_interval=0
+    mount_dealt disk/f.dat 2 64 -o cache=back,flush_interval=0
     /usr/bin/python3 "$call" a_hole_on_a_full_disk
     mpiio-umount "$mnt"
 }
@@ -263,8 +262,7 @@ room_comes_and_goes() {
 
 @test "room: with cache=back, mpiio-umount reports how many bytes find no space, -f gives them up" {
     ram_disk 1m
-    dealt disk/f.dat 1 65536 >s.json
-    mount_spec s.json -o create,cache=back,flush_interval=0
+    mount_dealt disk/f.dat 1 65536 -o create,cache=back,flush_interval=0
     dd if=/dev/zero of="$mnt/rank0" bs=64k count=32 status=none 2>err || true
     run -1 mpiio-umount "$mnt"
     [[ $output =~ "cannot sync: No space left on device; "[0-9]+" bytes could not be stored; still mounted" ]]

@@ -198,8 +198,7 @@ TEXT
 @test "run: the counts of a program are one clean line" {
     local name=$'./c\n\233t'
     make_file x.dat 4096
-    dealt x.dat 2 16 >x.json
-    mount_spec x.json
+    mount_dealt x.dat 2 16
     cp /bin/cat "$name"
     mpiio-run -s "$name" "$mnt/rank0" 2>counts >/dev/null
     [ "$(wc -l <counts)" -eq 1 ]

@@ -50,8 +50,7 @@ are_refused() {
     mpiio-umount at/0
     mount_hosts x.json -o ro
     [ "$(cat at/1/rank0)" = 12345678 ]
-    mpiio-umount at/0
-    nothing_left
+    umount_hosts
 }
 
 # remote [COMMAND]: runs two engines for which $tmp/own, after COMMAND, is on a network filesystem.

@@ -34,8 +34,7 @@ position() {
     mount_records 10
     [ -f mnt/shared ]
     as_root umount mnt
-    dealt f.dat 4 8 >other.json
-    mount_spec other.json
+    mount_dealt f.dat 4 8
     [ ! -e mnt/shared ]
     as_root umount mnt
     records 40

@@ -231,9 +231,8 @@ END
 @test "write: a full tile written by all ranks is stored without a read, byte for byte" {
     local rank
     counts_requests
-    dealt c.dat 4 8 >c.json
     make_file data 262144
-    mount_spec c.json -o create
+    mount_dealt c.dat 4 8 -o create
     for rank in 0 1 2 3; do
         dd if=data of="$mnt/rank$rank" bs=64k conv=notrunc status=none
     done
