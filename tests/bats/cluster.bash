@@ -58,9 +58,9 @@ at() {
     as_root nsenter --net="$tmp/net/$1" "${@:2}" 3>&-
 }
 
-# mount_hosts SPEC [OPTION]...: mounts SPEC on all hosts, at $tmp/at/0, ...
+# mount_hosts SPEC [OPTION]...: mounts SPEC on all hosts, at $tmp/at/0, ..., within five minutes.
 mount_hosts() {
-    at switch mpiio-mount --hosts="$hosts" "${@:2}" "$1" "$tmp/at/%n"
+    at switch timeout -s KILL 300 mpiio-mount --hosts="$hosts" "${@:2}" "$1" "$tmp/at/%n"
 }
 
 # daemons_first STEPS: every daemon that is started afterwards runs these bash steps before it executes

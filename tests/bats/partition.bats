@@ -123,8 +123,7 @@ run_cell() {
     make_hosts "$count"
     : >x.dat
     dealt x.dat "$count" 8 >x.json
-    timeout -s KILL 300 bash -c "$(declare -f mount_hosts at as_root); mount_hosts \"\$@\"" x \
-        x.json -o "peer_timeout=$timeout,fanout=$width,log=$tmp/log"
+    mount_hosts x.json -o "peer_timeout=$timeout,fanout=$width,log=$tmp/log"
     [ "$moment" != before ] || cut_all
     for node in "${nodes[@]}"; do
         start_writer "$node" "$1"

@@ -22,8 +22,7 @@ begin_case() {
     make_hosts "$count"
     mkdir calls
     "$top/tests/history/work.py" spec "$file" "$taken" "$count" >x.json
-    timeout -s KILL 300 bash -c "$(declare -f mount_hosts at as_root); mount_hosts \"\$@\"" x \
-        x.json -o "peer_timeout=$timeout,log=$tmp/log" "${@:3}"
+    mount_hosts x.json -o "peer_timeout=$timeout,log=$tmp/log" "${@:3}"
     for ((node = 0; node < count; node++)); do
         daemons[node]=$(of_host "node$node" mpiio-fused)
         engines[node]=$(of_host "node$node" mpiio-engine-mpich)
