@@ -182,16 +182,12 @@ SHELL
         hostile "$tmp/m" stats="$tmp/stats.json"
         as_mallory head -c 1 m/.mpiio/stats.json
         timeout 300 mpiio-umount -f "$tmp/m"
-        await none_marked_as hostile
+        await none_marked hostile
         run ! has_ended "$victim"
         run ! has_ended "$bystander"
         is_mounted
         as_mallory stat other/rank0
     done
-}
-
-none_marked_as() {
-    [ -z "$(marked "$1")" ]
 }
 
 @test "attacks: mpiio-umount -f ends, whichever call a hostile mount does not answer" {

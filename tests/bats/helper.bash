@@ -166,8 +166,9 @@ nothing_left() {
     }
 }
 
+# none_marked [NAME]: succeeds if no process of the test is left, or none of a program.
 none_marked() {
-    [ -z "$(marked)" ]
+    [ -z "$(marked "$@")" ]
 }
 
 as_root() {

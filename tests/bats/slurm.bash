@@ -118,20 +118,9 @@ stop_daemons() {
     for name in slurmctld slurmd; do
         marked "$name" | xargs -r kill 2>/dev/null || true # it may have exited meanwhile
     done
-    wait_for_end slurmctld slurmd
+    await none_marked slurmctld
+    await none_marked slurmd
     rm -rf "$slurm/state"
-}
-
-# wait_for_end PROGRAM...
-wait_for_end() {
-    local name
-    for name in "$@"; do
-        await no_more "$name"
-    done
-}
-
-no_more() {
-    [ -z "$(marked "$1")" ]
 }
 
 nodes_are_idle() {
