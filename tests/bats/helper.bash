@@ -354,8 +354,7 @@ one_line() {
     run -"$1" --separate-stderr "${@:3}"
     echo "$stderr"
     # shellcheck disable=SC2053 # a pattern
-    [[ $stderr = $2 ]]
-    [ "${#stderr_lines[@]}" -eq 1 ]
+    [[ $stderr = $2 && $stderr != *$'\n'* ]]
 }
 
 # fails STATUS MESSAGE COMMAND...: mpiio-view must complain in this way.
