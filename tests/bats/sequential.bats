@@ -112,7 +112,7 @@ END
 @test "sequential: incompatible options and files are refused" {
     fifo_spec
     : >plain
-    refuses 2 "$tmp/plain: not a FIFO or a character device" -o sequential -f plain s.json
+    refuses 1 "$tmp/plain: not a FIFO or a character device" -o sequential -f plain s.json
     refuses 2 's.json: sequential: rw: the file is either read (ro) or written' -o rw,sequential s.json
     refuses 2 's.json: sequential: not possible with create or delete_on_close' -o sequential,delete_on_close s.json
     refuses 2 's.json: sequential: not possible with append or atomic' -o sequential,atomic s.json
@@ -122,6 +122,6 @@ END
     refuses 2 "--view: sequential: $gaps" -o sequential --view 'scatter 8 on 2' f
     refuses 2 "--view: sequential: $gaps" -o sequential --view 'broadcast of double at 8' f
     refuses 2 "--view: sequential: $gaps" -o sequential --view 'broadcast of double as external32' f
-    refuses 2 "$tmp/f: not a regular file or a block device" s.json
+    refuses 1 "$tmp/f: not a regular file or a block device" s.json
     run ! is_mounted
 }
