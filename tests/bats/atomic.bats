@@ -11,8 +11,7 @@ load nodes
     head -c 3200 /dev/zero >f.dat
     start_nodes 2
     exec 5<m1/rank0
-    run -1 setfattr -n user.mpiio.atomicity -v 1 m0
-    [[ $output == *"Device or resource busy"* ]]
+    one_line 1 "*Device or resource busy*" setfattr -n user.mpiio.atomicity -v 1 m0
     exec 5<&-
     printf 'dirty...' >m1/rank3
     setfattr -n user.mpiio.atomicity -v 1 m0

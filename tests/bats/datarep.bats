@@ -38,18 +38,15 @@ vax_reals() {
     cmp x.dat x.before
     mpiio-view cat x.json -r 0 --offset 5 --length 6 | cmp - <(tail -c +6 x.expected | head -c 6)
     chmod g+w libvax.so
-    run -2 mpiio-mount x.json "$mnt"
-    [[ $output == *"x.json:3:"*": /view/datarep: library $tmp/./libvax.so: it is writable by its group" ]]
+    one_line 2 "*x.json:3:*: /view/datarep: library $tmp/./libvax.so: it is writable by its group" mpiio-mount x.json "$mnt"
     run ! is_mounted
     chmod g-w libvax.so
     chmod o+w .
-    run -2 mpiio-view cat x.json -r 0
-    [[ $output == *": its folder is writable by others" ]]
+    one_line 2 "*: its folder is writable by others" mpiio-view cat x.json -r 0
     chmod o-w .
     mpiio-view cat x.json -r 0 | cmp - x.expected
     spec long vax ./libvax.so
-    run -2 mpiio-view cat x.json -r 0
-    [[ $output == *'representation "vax" has no MPI_LONG' ]]
+    one_line 2 "*representation \"vax\" has no MPI_LONG" mpiio-view cat x.json -r 0
 }
 
 @test "datarep: a struct of a library's types, by absolute path, from any directory" {
@@ -108,8 +105,7 @@ END
     [[ $stderr == *"mpiio-view: $message ($tmp/libasking.so)"* ]]
     [[ $stderr == *"Input/output error"* ]]
     mount_spec x.json -o "log=$tmp/log"
-    run -1 cat "$mnt/rank0"
-    [[ $output == *"Input/output error"* ]]
+    one_line 1 "*Input/output error*" cat "$mnt/rank0"
     run -1 cat "$mnt/rank0"
     grep -F "$message ($tmp/libasking.so)" log
     [ "$(grep -c 'read converter failed' log)" -eq 1 ]
@@ -133,8 +129,7 @@ END
     [ "$(stat -c %s x.dat)" -eq 42 ]
     # The values of rank1 are still zeros.
     run -1 cat "$mnt/rank1"
-    run -1 dd if=ints of="$mnt/rank1" bs=1 count=6 conv=notrunc status=none
-    [[ $output == *"Input/output error"* ]]
+    one_line 1 "*Input/output error*" dd if=ints of="$mnt/rank1" bs=1 count=6 conv=notrunc status=none
     logged log 'written in part and is given up: Input/output error'
     dd if=ints of="$mnt/rank1" bs=3 conv=notrunc status=none
     cmp "$mnt/rank1" ints

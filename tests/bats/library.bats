@@ -87,11 +87,9 @@ sys.stdout.buffer.write(struct.pack(">8d", *range(1, 9)))' >d.dat
     [ "$(mpiio-view dump d.json -r 0 | paste -sd' ')" = "1.0 2.0 3.0 4.0" ]
     [ "$(mpiio-view dump d.json -r 1 | paste -sd' ')" = "2.5 3.0 3.5 4.0" ]
 
-    run -1 ./scale d.json 2 0.5
-    [ "$output" = "scale: d.json: the spec has no such view or rank" ]
+    complains 1 "scale: d.json: the spec has no such view or rank" ./scale d.json 2 0.5
     rm d.dat
-    run -1 ./scale d.json 0 0.5
-    [ "$output" = "scale: $tmp/d.dat: No such file or directory" ]
+    complains 1 "scale: $tmp/d.dat: No such file or directory" ./scale d.json 0 0.5
 }
 
 @test "library: errors name the caller's arguments, and no options of commands" {

@@ -87,6 +87,5 @@ END
     run -0 "$top/scripts/mutate" --list --sample 20 --seed 3 src/cluster viewspec/map/find.c:1
     [ "${#lines[@]}" = 20 ]
     run -2 "$top/scripts/mutate"
-    run -1 "$top/scripts/mutate" --list nowhere
-    [ "$output" = "mutate: nowhere: no such file or directory of the tree" ]
+    complains 1 "mutate: nowhere: no such file or directory of the tree" "$top/scripts/mutate" --list nowhere
 }

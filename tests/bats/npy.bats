@@ -272,8 +272,7 @@ assert (np.fromfile(m + "/rank0", "u1") == 3).all()'
     mpiio-umount "$mnt"
     mount_spec s.json -o npy,ro
     [ "$(stat -c %A "$mnt/rank0.npy" | tr -d r-)" = "" ]
-    run -1 bash -c "echo x >'$mnt/rank0.npy'"
-    [[ $output == *"Read-only file system"* ]]
+    one_line 1 "*Read-only file system*" bash -c "echo x >'$mnt/rank0.npy'"
     run -0 np 'print(np.load(m + "/rank0.npy").sum())'
     [ "$output" = 3072 ]
 }
