@@ -242,7 +242,7 @@ first_epoch() {
 }
 
 @test "engine: a daemon that fails to start: one message with its host, its status, and nothing left" {
-    local how want status stderr_lines
+    local how want status
     old_file 1000
     for how in hello-tell ready-tell hello-print ready-print hello-die hello-babble ready-babble \
         hello-readonly; do
