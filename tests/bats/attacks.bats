@@ -289,8 +289,7 @@ holds_nothing() {
     scatter_spec
     for how in '' '-o store=mpiio'; do
         # shellcheck disable=SC2016 # for that shell
-        run -0 timeout 300 bash -c 'echo "[$(mpiio-mount $1 s.json "$2" 2>&1 7>&1)]"' sh "$how" "$mnt"
-        [ "$output" = "[]" ]
+        gives "[]" timeout 300 bash -c 'echo "[$(mpiio-mount $1 s.json "$2" 2>&1 7>&1)]"' sh "$how" "$mnt"
         is_mounted
         mpiio-umount "$mnt"
     done

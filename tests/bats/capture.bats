@@ -18,9 +18,7 @@ setup() {
 
 # spec_has FILTER TEXT [SPEC]: jq's filter prints this text of the spec (data.view.json).
 spec_has() {
-    run -0 jq -c "$1" "${3:-data.view.json}"
-    echo "$output"
-    [ "$output" = "$2" ]
+    gives "$2" jq -c "$1" "${3:-data.view.json}"
 }
 
 # kind NAME: captures that kind of program with four ranks. It has one view.

@@ -373,7 +373,6 @@ waits_for_lease() {
 @test "engine: nodes exchange the numbers that are not 0, in as many messages as their number has bits" {
     local nodes
     for nodes in 1 2 3 7; do
-        run -0 timeout -s KILL 300 "$(mpich_mpiexec)" -n "$nodes" "$MPIIO_BUILD/tests/engine/transpose"
-        [ "$output" = "0 wrong" ]
+        gives "0 wrong" timeout -s KILL 300 "$(mpich_mpiexec)" -n "$nodes" "$MPIIO_BUILD/tests/engine/transpose"
     done
 }

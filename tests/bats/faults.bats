@@ -16,13 +16,6 @@ mount_runs() {
     mount_spec x.json
 }
 
-# gives TEXT COMMAND...: the command must succeed and print this text.
-gives() {
-    run -0 "${@:2}"
-    echo "$output"
-    [ "$output" = "$1" ]
-}
-
 # writes_all BYTES: a writer to rank 0 must succeed, and the slice must begin with its bytes.
 writes_all() {
     gives "done - $1" writer "$mnt/rank0" stop="$1"

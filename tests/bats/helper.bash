@@ -338,6 +338,20 @@ fill_disk() {
     dd if=/dev/zero of=disk/ballast bs=64k status=none 2>/dev/null || true
 }
 
+# gives TEXT COMMAND...: the command must succeed and print this text, and nothing else.
+gives() {
+    run -0 "${@:2}"
+    echo "$output"
+    [ "$output" = "$1" ]
+}
+
+# more_than NUMBER COMMAND...: the command must succeed and print a larger number.
+more_than() {
+    run -0 "${@:2}"
+    echo "$output"
+    [ "$output" -gt "$1" ]
+}
+
 # complains STATUS MESSAGE COMMAND...: the command must print only this message, on standard error,
 # and exit with this status.
 complains() {

@@ -64,8 +64,7 @@ in_stage() {
 @test "install: a mount unit that systemd accepts, for the manual's example" {
     local unit
     unit=$(in_stage share/doc/mpiio-viewfs/examples/views-field.mount)
-    run -0 systemd-analyze verify --man=no "$unit"
-    [ -z "$output" ]
+    gives '' systemd-analyze verify --man=no "$unit"
     [ "$(systemd-escape -p --suffix=mount "$(sed -n s/^Where=//p "$unit")")" = "${unit##*/}" ]
     # The lines of the unit are those of the manual.
     man -l "$prefix/share/man/man1/mpiio-mount.1" | sed -n 's/^ *\(\[Mount\]\|[A-Z][a-z]*=\)/\1/p' \
@@ -89,8 +88,7 @@ in_stage() {
     local version command
     version=$(meson introspect "$MPIIO_BUILD" --projectinfo | jq -r .version)
     for command in mpiio-mount mpiio-umount mpiio-view mpiio-fused; do
-        run -0 "$command" --version
-        [ "$output" = "$command $version" ]
+        gives "$command $version" "$command" --version
     done
     [ "$(mpiio-engine-mpich --version)" = "mpiio-engine $version (MPICH)" ]
     [ "$(mpiio-engine-openmpi --version)" = "mpiio-engine $version (Open MPI)" ]

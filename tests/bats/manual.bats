@@ -143,23 +143,19 @@ options() {
     cat >v.json <<'END'
 { "viewspec": 1, "ranks": 3, "views": { "even": {}, "odd": {} } }
 END
-    completes_to() {
-        run -0 completed "${@:2}"
-        [ "$output" = "$1" ]
-    }
-    completes_to check mpiio-view ch
-    completes_to $'even\nodd' mpiio-view map v.json -v ''
-    completes_to $'0\n1\n2' mpiio-view cat v.json -r ''
-    completes_to external32 mpiio-view convert v.json --to e
-    completes_to $'text\ncsv\njson' mpiio-view dump v.json -r 0 --format ''
-    completes_to $'always\nauto' mpiio-view draw v.json --color a
-    completes_to --output mpiio-view capture --o
-    completes_to v.json mpiio-view capture -- mpiexec v.j
-    completes_to $'darray\ndarray ' mpiio-view map -v "'dar"
-    completes_to $'darray 4x4 block,none\ndarray 4x4 block,none ' mpiio-view map -v "'darray 4x4 block,n"
-    completes_to $'scatter of double\nscatter of double_precision' mpiio-mount --view "'scatter of dou"
-    completes_to spec mpiio-view sp
-    completes_to --ranks mpiio-mount --ra
+    gives check completed mpiio-view ch
+    gives $'even\nodd' completed mpiio-view map v.json -v ''
+    gives $'0\n1\n2' completed mpiio-view cat v.json -r ''
+    gives external32 completed mpiio-view convert v.json --to e
+    gives $'text\ncsv\njson' completed mpiio-view dump v.json -r 0 --format ''
+    gives $'always\nauto' completed mpiio-view draw v.json --color a
+    gives --output completed mpiio-view capture --o
+    gives v.json completed mpiio-view capture -- mpiexec v.j
+    gives $'darray\ndarray ' completed mpiio-view map -v "'dar"
+    gives $'darray 4x4 block,none\ndarray 4x4 block,none ' completed mpiio-view map -v "'darray 4x4 block,n"
+    gives $'scatter of double\nscatter of double_precision' completed mpiio-mount --view "'scatter of dou"
+    gives spec completed mpiio-view sp
+    gives --ranks completed mpiio-mount --ra
     run -0 completed mpiio-view spec --view '"scatter as '
     [ "${lines[1]}" = 'scatter as external32' ]
     run -0 completed mpiio-umount --
@@ -168,5 +164,5 @@ END
     jq() {
         return 127
     }
-    completes_to '' mpiio-view map v.json -v ''
+    gives '' completed mpiio-view map v.json -v ''
 }

@@ -58,9 +58,7 @@ fill_database() {
 
 # holds DATABASE ROWS: checks that the database is intact and has that many rows.
 holds() {
-    run -0 sqlite3 "$1" 'pragma integrity_check; select count(*) from t' </dev/null
-    echo "$output"
-    [ "$output" = ok$'\n'"$2" ]
+    gives ok$'\n'"$2" sqlite3 "$1" 'pragma integrity_check; select count(*) from t' </dev/null
 }
 
 # file_holds ROWS: checks the same in the file without a mount, and that the bytes between its pages
@@ -75,8 +73,7 @@ file_holds() {
     for mode in memory off; do
         database_spec
         mount_spec x.json
-        run -0 fill_database "$mode"
-        [ "$output" = "$mode"$'\nok\n2572' ]
+        gives "$mode"$'\nok\n2572' fill_database "$mode"
         mpiio-umount "$mnt"
         mount_spec x.json
         holds "$mnt/rank0" 2572

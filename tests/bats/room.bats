@@ -26,12 +26,10 @@ full_disk() {
     run -0 writer "$mnt/rank0" start="$acknowledged"
     [[ $output == "ENOSPC write $acknowledged" ]]
     # Existing data can be written without new space.
-    run -0 writer "$mnt/rank0" stop=100000
-    [ "$output" = "done - 100000" ]
+    gives "done - 100000" writer "$mnt/rank0" stop=100000
 
     rm disk/ballast
-    run -0 writer "$mnt/rank0" start="$acknowledged" stop=$((acknowledged + 1500000))
-    [ "$output" = "done - $((acknowledged + 1500000))" ]
+    gives "done - $((acknowledged + 1500000))" writer "$mnt/rank0" start="$acknowledged" stop=$((acknowledged + 1500000))
     [ "$(daemon_pid)" -eq "$pid" ]
     mpiio-umount "$mnt"
     lines_stored $((acknowledged + 1500000))
@@ -77,8 +75,7 @@ full_disk() {
     run -0 writer "$mnt/rank0" stop=3000000
     [[ $output == "ENOSPC "* ]]
     rm disk/ballast
-    run -0 writer "$mnt/rank0" stop=3000000
-    [ "$output" = "done - 3000000" ]
+    gives "done - 3000000" writer "$mnt/rank0" stop=3000000
     [ "$(daemon_pid)" -eq "$pid" ]
     mpiio-umount "$mnt"
     lines_stored 3000000
@@ -103,8 +100,7 @@ held() {
 stored_later() {
     full_file "$2"
     mount_spec x.json "${@:4}"
-    run -0 held "$1" fsync
-    [ "$output" = "$3" ]
+    gives "$3" held "$1" fsync
     [ "$(stat_of lost_bytes)" -eq 0 ]
     mpiio-umount "$mnt"
     lines_stored $((64 * 16384))
@@ -121,8 +117,7 @@ stored_later() {
 @test "room: bytes that found no space do not overwrite a later write" {
     full_file 64
     mount_spec x.json
-    run -0 held mapped over
-    [ "$output" = "ENOSPC ENOSPC ENOSPC 0 0 ENOSPC 0 0 " ]
+    gives "ENOSPC ENOSPC ENOSPC 0 0 ENOSPC 0 0 " held mapped over
     mpiio-umount "$mnt"
     mpiio-view cat x.json -r 0 >slice
     [ "$(tail -c +101 slice | head -c 6400 | tr -d over | wc -c)" -eq 0 ]

@@ -322,12 +322,9 @@ script() {
     cp "$MPIIO_SBIN/mount.fuse.mpiio" bin
     printf '#!/bin/sh\nprintf "[%%s]" "$@"\n' >bin/mpiio-mount
     chmod +x bin/mpiio-mount
-    run -0 bin/mount.fuse.mpiio s.json m -o rw,noauto,fsname=a\\,b,nodev,x-a=b,users,allow_other
-    [ "$output" = '[-o][fsname=a\,b,nodev,allow_other][--][s.json][m]' ]
-    run -0 bin/mount.fuse.mpiio s.json m -sv -n -t fuse.mpiio -o defaults
-    [ "$output" = '[--][s.json][m]' ]
-    run -0 bin/mount.fuse.mpiio s.json m -f -o ro
-    [ -z "$output" ]
+    gives '[-o][fsname=a\,b,nodev,allow_other][--][s.json][m]' bin/mount.fuse.mpiio s.json m -o rw,noauto,fsname=a\\,b,nodev,x-a=b,users,allow_other
+    gives '[--][s.json][m]' bin/mount.fuse.mpiio s.json m -sv -n -t fuse.mpiio -o defaults
+    gives '' bin/mount.fuse.mpiio s.json m -f -o ro
     run -2 bin/mount.fuse.mpiio s.json
 }
 
@@ -365,8 +362,7 @@ END
 }
 
 @test "deps: all installed, quick and silent from another directory; unknown group" {
-    run -0 "$top/scripts/deps" build run mpi test
-    [ -z "$output" ]
+    gives '' "$top/scripts/deps" build run mpi test
     run -2 "$top/scripts/deps" frob
 }
 

@@ -33,8 +33,7 @@ load helper
         mpiio-view top --prometheus -o mpiio.prom "$mnt"
     rm mpiio.prom
     echo old >mpiio.prom
-    run -0 mpiio-view top --prometheus -o mpiio.prom "$mnt"
-    [ -z "$output" ]
+    gives '' mpiio-view top --prometheus -o mpiio.prom "$mnt"
     /usr/bin/python3 "$call" all_numbers_of_stats_json "$mnt"
     ram_disk 64k
     echo old >disk/mpiio.prom

@@ -52,20 +52,13 @@ all_commands() {
 }
 
 @test "walks: values are unchanged, and their runs are whole; the owner of a byte, among the maximal number of ranks" {
-    run -0 mpiio-view map doubling-dense.json -r 0 --length 1000000000000
-    [ "$output" = $'0\t0\t1000000000000' ]
-    run -0 mpiio-view map doubling-touching.json -r 0 --length 6
-    [ "$output" = $'0\t0\t1\n1\t2\t2\n3\t5\t2\n5\t8\t1' ]
-    run -0 mpiio-view owner doubling.json 27
-    [ "$output" = $'-\t0\t4' ]
-    run -0 mpiio-view owner doubling.json 26
-    [ "$output" = "" ]
-    run -0 mpiio-view owner ranks-scatter.json 12345
-    [ "$output" = $'-\t3086\t1' ]
-    run -0 mpiio-view owner -f nothing ranks-scatter.json 8589934592
-    [ "$output" = $'-\t1\t4' ]
-    run -0 mpiio-view owner ranks-cyclic.json 12345
-    [ "$output" = $'-\t3086\t1' ]
+    gives $'0\t0\t1000000000000' mpiio-view map doubling-dense.json -r 0 --length 1000000000000
+    gives $'0\t0\t1\n1\t2\t2\n3\t5\t2\n5\t8\t1' mpiio-view map doubling-touching.json -r 0 --length 6
+    gives $'-\t0\t4' mpiio-view owner doubling.json 27
+    gives "" mpiio-view owner doubling.json 26
+    gives $'-\t3086\t1' mpiio-view owner ranks-scatter.json 12345
+    gives $'-\t1\t4' mpiio-view owner -f nothing ranks-scatter.json 8589934592
+    gives $'-\t3086\t1' mpiio-view owner ranks-cyclic.json 12345
 }
 
 # use_mount: reads, writes, allocates and seeks in rank 0's slice. The results do not matter.
