@@ -18,8 +18,7 @@ END
 
 @test "direct: reads return the right bytes in pieces of any size, at random, by threads; large ones were read ahead" {
     local size
-    direct_spec
-    mount_spec d.json -o direct
+    mount_new direct -o direct
     for size in 1M 4M 128k 96k 4k; do
         dd if="$mnt/rank0" bs=$size status=none | cmp - rank0
         dd if="$mnt/rank1" bs=$size status=none | cmp - rank1
@@ -31,8 +30,7 @@ END
 }
 
 @test "direct: the next read sees a write through the mount, whatever was read ahead" {
-    direct_spec
-    mount_spec d.json -o direct
+    mount_new direct -o direct
     /usr/bin/python3 "$call" a_write_through_the_mount "$mnt" "$RANDOM" rank0
     [ "$(stat_of prefetched)" -gt 50 ]
 }
@@ -59,14 +57,12 @@ zarr_spec() {
 }
 
 @test "direct: fsync and the next open show others' writes; the end moves" {
-    direct_spec
-    mount_spec d.json -o direct
+    mount_new direct -o direct
     /usr/bin/python3 "$call" others_writes_are_seen_after_fsync "$mnt/rank0"
 }
 
 @test "direct: slices can be mapped, and stores through mappings reach the file" {
-    direct_spec
-    mount_spec d.json -o direct
+    mount_new direct -o direct
     /usr/bin/python3 "$call" slices_can_be_mapped "$mnt/rank0"
     mpiio-umount "$mnt"
     mpiio-view cat d.json -r 0 | cmp - rank0
@@ -108,8 +104,7 @@ assert numpy.load('$mnt/rank0.npy').tobytes() == open('rank0', 'rb').read()"
 
 @test "direct: many readers at once, closes during read-ahead, and unmounting under a reader" {
     local i jobs=()
-    direct_spec
-    mount_spec d.json -o direct,threads=4
+    mount_new direct -o direct,threads=4
     for i in 0 1 0 1 0 1 0 1 0 1 0 1; do
         cmp "$mnt/rank$i" "rank$i" 3>&- &
         jobs+=($!)
