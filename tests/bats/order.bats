@@ -72,8 +72,7 @@ assert open("f.dat", "rb").read() == b"h" * 64 + a.tobytes("F") + b"t" * 5000'
 }
 
 @test "order: ghost cells read as zeros and holes, and stay so" {
-    halo_spec
-    mount_spec h.json -o npy
+    mount_new halo -o npy
     np '
 whole = np.arange(96, dtype="i4").reshape(12, 8)
 for rank in range(4):
@@ -107,8 +106,7 @@ assert (np.fromfile(m + "/rank3", "i4").reshape(8, 6) == want).all()'
 }
 
 @test "order: programs under mpiio-run see the same" {
-    halo_spec
-    mount_spec h.json
+    mount_new halo
     cp "$mnt/rank1" want
     mpiio-run -s cp "$mnt/rank1" copy 2>counts
     cmp want copy
