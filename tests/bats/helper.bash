@@ -230,20 +230,6 @@ mpi_run() {
     patient "$(mpich_mpiexec)" -n "$1" "${@:2}" <>"$MPIIO_STAGE/no-input" 3>&-
 }
 
-# write_demo ROWS COLUMNS RANKS: an MPI program writes field.dat in the working directory: 2-D
-# doubles in blocks behind 64 bytes. It also writes rankN.expected. field.json is the spec.
-write_demo() {
-    local psizes=([1]="1, 1" [2]="2, 1" [3]="3, 1" [4]="2, 2" [6]="3, 2")
-    mpi_run "$3" "$MPIIO_BUILD/tests/mpi/write_demo" field.dat "$1" "$2"
-    cat >field.json <<END
-{ "viewspec": 1, "file": "field.dat", "ranks": $3,
-  "view": { "disp": 64, "etype": "double",
-            "filetype": { "type": "darray", "gsizes": [$1, $2], "psizes": [${psizes[$3]}],
-                          "distribs": ["block", "block"], "dargs": [null, null],
-                          "order": "C" } } }
-END
-}
-
 # dealt FILE RANKS BLOCK [MORE]: prints the spec of a file whose blocks of BLOCK bytes are dealt to
 # the ranks. MORE: keys of the spec.
 dealt() {

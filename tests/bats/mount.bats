@@ -4,6 +4,20 @@
 
 load helper
 
+# write_demo ROWS COLUMNS RANKS: an MPI program writes field.dat in the working directory: 2-D
+# doubles in blocks behind 64 bytes. It also writes rankN.expected. field.json is the spec.
+write_demo() {
+    local psizes=([1]="1, 1" [2]="2, 1" [3]="3, 1" [4]="2, 2" [6]="3, 2")
+    mpi_run "$3" "$MPIIO_BUILD/tests/mpi/write_demo" field.dat "$1" "$2"
+    cat >field.json <<END
+{ "viewspec": 1, "file": "field.dat", "ranks": $3,
+  "view": { "disp": 64, "etype": "double",
+            "filetype": { "type": "darray", "gsizes": [$1, $2], "psizes": [${psizes[$3]}],
+                          "distribs": ["block", "block"], "dargs": [null, null],
+                          "order": "C" } } }
+END
+}
+
 # shows_what_was_written RANKS: each rank's slice is what that rank wrote.
 shows_what_was_written() {
     local rank

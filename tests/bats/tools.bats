@@ -10,12 +10,10 @@ load helper
 mount_thirds() {
     make_file b.dat 3000500
     dealt b.dat 3 1000 >b.json
-    /usr/bin/python3 - <<'EOF'
-data = open("b.dat", "rb").read()
-for rank in range(3):
-    with open("want%d" % rank, "wb") as out:
-        out.write(b"".join(data[i:i + 1000] for i in range(rank * 1000, len(data), 3000)))
-EOF
+    py '
+from slices import dealt
+for rank, part in enumerate(dealt(open("b.dat", "rb").read(), 3, 1000)):
+    open(f"want{rank}", "wb").write(part)'
     mount_spec b.json
 }
 
