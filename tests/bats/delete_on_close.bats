@@ -28,19 +28,14 @@ load nodes
 }
 
 @test "delete_on_close: SIGTERM unmounts and removes, SIGKILL does not" {
-    local pid
     scatter_spec
     cp s.dat copy
     mpiio-mount -o delete_on_close s.json "$mnt"
-    pid=$(daemon_pid)
-    as_root kill -KILL "$pid"
-    gone "$pid"
+    end_daemon KILL
     mpiio-umount "$mnt"
     cmp s.dat copy
     mpiio-mount -o delete_on_close s.json "$mnt"
-    pid=$(daemon_pid)
-    as_root kill -TERM "$pid"
-    gone "$pid"
+    end_daemon TERM
     [ ! -e s.dat ]
 }
 

@@ -494,6 +494,14 @@ daemon_pid() {
     stat_of pid "$@"
 }
 
+# end_daemon SIGNAL [MOUNTPOINT]: sends a signal to the daemon, and waits until it has exited.
+end_daemon() {
+    local pid
+    pid=$(daemon_pid "${@:2}")
+    as_root kill "-$1" "$pid"
+    gone "$pid"
+}
+
 # is_degraded MOUNTPOINT: succeeds once the node has lost others.
 is_degraded() {
     [ "$(attribute "$1" state)" = degraded ]

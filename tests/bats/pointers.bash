@@ -200,16 +200,6 @@ end_case() {
     judge "$@"
 }
 
-# works: succeeds if some worker has not exited.
-works() {
-    local pid
-    for pid in "${pids[@]}"; do
-        ! has_ended "$pid" || continue
-        return 0
-    done
-    return 1
-}
-
 # give_up: prints, after a case has failed, which workers have not exited, and the judge's findings.
 give_up() {
     local worker

@@ -127,7 +127,7 @@ stored_later() {
 
 # unsaved HOW [OPTION...]: no program has the slice open. Unmounting and SIGTERM store the data.
 unsaved() {
-    local how=$1 size=$2 pid
+    local how=$1 size=$2
     shift 2
     full_file "$size"
     mount_spec x.json "$@"
@@ -136,13 +136,11 @@ unsaved() {
     [ "$(stat_of lost_bytes)" -gt 0 ]
     run -1 mpiio-umount "$mnt"
     [[ $output =~ "No space left on device; "[0-9]+" bytes could not be stored; still mounted" ]]
-    pid=$(daemon_pid)
     rm disk/ballast
     if [ "$how" = mapped ]; then
         mpiio-umount "$mnt"
     else
-        kill -TERM "$pid"
-        gone "$pid"
+        end_daemon TERM
     fi
     run ! is_mounted
     lines_stored $((64 * 16384))

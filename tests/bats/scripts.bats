@@ -209,11 +209,8 @@ ignoring_children() {
 }
 
 @test "mpiio-mount and mpiio-umount: of callers that ignore SIGCHLD" {
-    local pid
     mount_new scatter
-    pid=$(daemon_pid)
-    kill -KILL "$pid"
-    gone "$pid"
+    end_daemon KILL
     complains 1 "mpiio-mount: mnt: the daemon of this mount has exited (unmount it first with mpiio-umount)" \
         ignoring_children mpiio-mount s.json mnt
     ignoring_children mpiio-umount mnt

@@ -61,7 +61,7 @@ END
 }
 
 @test "sequential: a process that waits for the other end can be interrupted, and blocks no unmount" {
-    local reader writer pid status name count=2
+    local reader writer status name count=2
     fifo_spec
     mount_spec s.json -o ro,sequential
     cat "$mnt/shared" &
@@ -73,9 +73,7 @@ END
     status=0
     wait "$reader" || status=$?
     [ "$status" -eq 143 ]
-    pid=$(daemon_pid)
-    as_root kill -TERM "$pid"
-    gone "$pid"
+    end_daemon TERM
     wait "$writer" || true
     # Writers without a reader, after the FIFO is full.
     mount_spec s.json -o sequential

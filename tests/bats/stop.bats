@@ -10,16 +10,14 @@ under_way() {
 }
 
 @test "stop: acknowledged bytes are in the file when the daemon is killed" {
-    local pid writer
+    local writer
     gaps_spec 0
     : >"done"
     mount_spec g.json
-    pid=$(daemon_pid)
     /usr/bin/python3 "$call" what_was_acknowledged "$mnt" 3>&- &
     writer=$!
     await under_way
-    kill -KILL "$pid"
-    gone "$pid"
+    end_daemon KILL
     wait "$writer"
     umount -l "$mnt" 2>/dev/null || fusermount3 -u -z "$mnt"
     mount_spec g.json -o ro

@@ -338,7 +338,7 @@ END
 }
 
 @test "tree: mpiio-fused: nothing is mounted for a wrong spec, option or mount point; a signal unmounts" {
-    local signal pid
+    local signal
     spec 4
     run -2 mpiio-fused t.json
     run -2 mpiio-fused -o threads=0 t.json "$mnt"
@@ -356,9 +356,7 @@ END
     run ! is_mounted "$mnt"
     for signal in TERM INT HUP; do
         mpiio-fused t.json "$mnt"
-        pid=$(daemon_pid)
-        kill -"$signal" "$pid"
-        gone "$pid"
+        end_daemon "$signal"
         run ! is_mounted "$mnt"
     done
 }

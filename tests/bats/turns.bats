@@ -9,14 +9,6 @@ load ordered
 
 # MPIIO_TEST_ROUNDS=1000: so many rounds.
 
-# kill_daemon NODE: kills the node's daemon, and waits for its exit.
-kill_daemon() {
-    local pid
-    pid=$(daemon_pid "m$1")
-    kill -KILL "$pid"
-    gone "$pid"
-}
-
 # is_file TEXT: true once f.dat is that.
 is_file() {
     [ "$(cat f.dat)" = "$1" ]
@@ -123,7 +115,7 @@ signal.pause()' "m$1/ordered/rank$2" "$3" "held$2" 3>&- &
     echo one >m2/ordered/rank1
     echo three >m0/ordered/rank3
     is_file zero
-    kill_daemon 1
+    end_daemon KILL m1
     await is_file $'zero\none\nthree'
     # The others go on, and no number is given twice.
     echo four >m0/ordered/rank4
@@ -147,7 +139,7 @@ signal.pause()' "m$1/ordered/rank$2" "$3" "held$2" 3>&- &
     echo four >m2/ordered/rank4
     await is_file zero
     for node in 3 0; do
-        kill_daemon "$node"
+        end_daemon KILL "m$node"
     done
     kill -KILL "$holder"
     echo one >m1/ordered/rank1
@@ -291,7 +283,7 @@ except OSError as error:
     share_at 0 0 $'zero\n'
     await is_file zero
     echo one >m1/ordered/rank1
-    kill_daemon 2
+    end_daemon KILL m2
     await is_degraded m1
     # Node 0 has a share open before; nobody comes for rank 2.
     echo three >m0/ordered/rank3
