@@ -66,8 +66,7 @@ mount_hosts() {
 # daemons_first STEPS: every daemon that is started afterwards runs these bash steps before it executes
 # mpiio-fused.
 daemons_first() {
-    printf '#!/bin/bash\n%s\nexec mpiio-fused "$@"\n' "$1" >"$tmp/first"
-    chmod +x "$tmp/first"
+    printf '%s\nexec mpiio-fused "$@"\n' "$1" | executable "$tmp/first"
     export MPIIO_FUSED=$tmp/first
 }
 

@@ -366,14 +366,12 @@ asks() {
     local warning="mpiio-mount: warning: Slurm kills the daemon at the end of step 12.3: mount in the batch script, or keep a step for the daemon (--foreground)"
     scatter_spec
     mkdir bin
-    cat >bin/srun <<'END'
-#!/bin/bash
+    executable bin/srun <<'END'
 [ "$1" != --mpi=list ] || exec echo "MPI plugin types are... none ${plugins-pmi2 pmix}"
 echo "$*" >&2
 exit 1
 END
     cp bin/srun bin/mpiexec.hydra
-    chmod +x bin/*
     unset MPIIO_MPIEXEC SLURM_STEP_ID
     export PATH=$tmp/bin:$PATH SLURM_JOB_ID=12 SLURM_JOB_NODELIST='n[08-10]'
     asks "--mpi=pmi2 --nodelist n08,n09,n10 --nodes=3 * --overlap * -n 3" mpiio-mount s.json mnt

@@ -9,12 +9,8 @@ load cluster
 own_files() {
     make_hosts 2
     mkdir own
-    executable there <<END
-$1
-stat -c '%i %W' "$tmp/own/x.dat" >"$tmp/inode-\$(hostname)"
-exec mpiio-fused "\$@"
-END
-    export MPIIO_FUSED=$tmp/there
+    daemons_first "$1
+stat -c '%i %W' '$tmp/own/x.dat' >'$tmp/inode-'\$(hostname)"
     dealt "$tmp/own/x.dat" 2 8 >x.json
 }
 
