@@ -344,27 +344,31 @@ static int64_t expected(const struct vs_assembly *assembly, const struct member 
     return vs_max(positions - positions % member->etype, member->bytes);
 }
 
-/* Counts the bytes below end that are held, as if the first `needed` members held all that they
-   should. */
-static int count(const struct vs_assembly *assembly, int64_t end, size_t needed,
-                 struct vs_tally *tally)
+/*
+ * Counts the bytes below end that are held, as if the first `needed` members held all that they
+ * should. Returns zeros after setting *error to a negative errno, or if it is one already.
+ */
+static struct vs_tally count(const struct vs_assembly *assembly, int64_t end, int64_t needed,
+                             int *error)
 {
-    struct vs_item *items = calloc(assembly->count + 1, sizeof(*items));
+    struct vs_item *items = *error ? NULL : calloc(assembly->count + 1, sizeof(*items));
+    struct vs_tally tally = {0};
     int64_t used = 0;
-    int error;
 
-    if (items == NULL)
-        return -ENOMEM;
+    if (items == NULL) {
+        *error = *error ? *error : -ENOMEM;
+        return tally;
+    }
     for (size_t i = 0; i < assembly->count; i++) {
         const struct member *member = &assembly->members[i];
-        int64_t positions = i < needed ? expected(assembly, member) : member->bytes;
+        int64_t positions = (int64_t)i < needed ? expected(assembly, member) : member->bytes;
 
         if (positions)
             items[used++] = item_of(member, positions, end);
     }
-    error = vs_cover_items(items, used, VS_COVER_STEPS, tally);
+    *error = vs_cover_items(items, used, VS_COVER_STEPS, &tally);
     free(items);
-    return error;
+    return *error ? (struct vs_tally){0} : tally;
 }
 
 /* Finds the first two members that hold the byte. */
@@ -385,22 +389,13 @@ static void name_overlap(const struct vs_assembly *assembly, int64_t displacemen
 /* Finds the lowest byte of an overlap, which must exist. */
 static int find_overlap(const struct vs_assembly *assembly, struct vs_assembly_fault *fault)
 {
-    int64_t low = 0, high = assembly->size; /* no overlap below low; one below high */
+    int error = 0;
+    int64_t byte = VS_FIRST(i, 0, assembly->size - 1, count(assembly, i + 1, 0, &error).many > 0);
 
-    while (high - low > 1) {
-        struct vs_tally tally = {0};
-        int64_t middle = low + (high - low) / 2;
-        int error = count(assembly, middle, 0, &tally);
-
-        if (error)
-            return error;
-        if (tally.many)
-            high = middle;
-        else
-            low = middle;
-    }
+    if (error)
+        return error;
     fault->kind = VS_ASSEMBLY_OVERLAP;
-    name_overlap(assembly, low, fault);
+    name_overlap(assembly, byte, fault);
     return 0;
 }
 
@@ -424,23 +419,12 @@ static int lacks_next(struct vs_assembly *assembly, const struct member *member)
 static int bisect_short(const struct vs_assembly *assembly, int64_t covered,
                         struct vs_assembly_fault *fault)
 {
-    size_t low = 0,
-           high = assembly->count; /* too few members are complete at low, enough at high */
+    int error = 0;
 
-    while (high - low > 1) {
-        struct vs_tally tally = {0};
-        size_t middle = low + (high - low) / 2;
-        int error = count(assembly, assembly->size, middle, &tally);
-
-        if (error)
-            return error;
-        if (tally.covered > covered)
-            high = middle;
-        else
-            low = middle;
-    }
-    fault->member = low;
-    return 0;
+    fault->member =
+        (size_t)VS_FIRST(i, 0, (int64_t)assembly->count - 1,
+                         count(assembly, assembly->size, i + 1, &error).covered > covered);
+    return error;
 }
 
 /* Finds a member whose next byte no member holds, or else one whose missing bytes none holds. */
@@ -473,18 +457,18 @@ static bool is_complete(const struct vs_assembly *assembly)
 
 static int check_assembly(struct vs_assembly *assembly, struct vs_assembly_fault *fault)
 {
-    struct vs_tally held = {0}, needed = {0};
+    struct vs_tally held = {0}, needed;
     bool complete = is_complete(assembly);
     int error = 0;
 
     if (!assembly->overlaps || !complete)
-        error = count(assembly, assembly->size, 0, &held);
-    if (!error && held.many && !assembly->overlaps)
+        held = count(assembly, assembly->size, 0, &error);
+    if (held.many && !assembly->overlaps)
         return find_overlap(assembly, fault);
     if (error || complete || held.covered == assembly->size)
         return error;
-    error = count(assembly, assembly->size, assembly->count, &needed);
-    if (!error && needed.covered > held.covered)
+    needed = count(assembly, assembly->size, (int64_t)assembly->count, &error);
+    if (needed.covered > held.covered)
         error = find_short(assembly, held.covered, fault);
     return error;
 }
