@@ -351,7 +351,7 @@ static void check_tidy(const struct vs_item *items, int64_t count)
     }
 }
 
-/* There are more shapes than the table has buckets. */
+/* A thousand shapes, each looked up twice. */
 TEST(equal_shapes_are_found_again)
 {
     const struct vs_shape *all[1001];

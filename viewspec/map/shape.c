@@ -1,92 +1,55 @@
 /* SPDX-License-Identifier: MIT */
 #include "shape.h"
 
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "viewspec/base/integer.h"
 
-static uint64_t shape_hash(const struct vs_shape *shape)
+/*
+ * Orders shapes. Children are compared by their addresses, because equal ones are one object. A
+ * part has no padding, and the same shapes and offsets give the same numbers of bytes before it.
+ */
+static int compare_shapes(const void *left, const void *right)
 {
-    uint64_t hash = vs_hash_mix((uint64_t)shape->kind + 1, (uint64_t)shape->size);
+    const struct vs_shape *a = left, *b = right;
+    int order = vs_compare(a->kind, b->kind);
 
-    hash = vs_hash_mix(hash, (uint64_t)shape->count);
-    hash = vs_hash_mix(hash, (uint64_t)shape->stride);
-    hash = vs_hash_mix(hash, (uint64_t)(uintptr_t)shape->child);
-    if (shape->kind == VS_SHAPE_LIST) {
-        for (int64_t i = 0; i < shape->count; i++) {
-            hash = vs_hash_mix(hash, (uint64_t)shape->parts[i].offset);
-            hash = vs_hash_mix(hash, (uint64_t)(uintptr_t)shape->parts[i].shape);
-        }
-    }
-    return hash;
-}
-
-static bool shape_same_parts(const struct vs_shape *a, const struct vs_shape *b)
-{
-    for (int64_t i = 0; i < a->count; i++)
-        if (a->parts[i].offset != b->parts[i].offset || a->parts[i].shape != b->parts[i].shape)
-            return false;
-    return true;
-}
-
-/* Children are interned already, so it suffices to compare their addresses. */
-static bool shape_is_same(const struct vs_shape *a, const struct vs_shape *b)
-{
-    return a->hash == b->hash && a->kind == b->kind && a->size == b->size && a->count == b->count &&
-           a->stride == b->stride && a->child == b->child && a->disjoint == b->disjoint &&
-           (a->kind != VS_SHAPE_LIST || shape_same_parts(a, b));
-}
-
-static bool shapes_grow(struct vs_shapes *shapes)
-{
-    uint64_t count = shapes->bucket_count ? shapes->bucket_count * 4 : 256;
-    struct vs_shape **buckets = calloc(count, sizeof(struct vs_shape *));
-
-    if (buckets == NULL)
-        return false;
-    for (uint64_t i = 0; i < shapes->bucket_count; i++) {
-        for (struct vs_shape *shape = shapes->buckets[i], *next; shape; shape = next) {
-            next = shape->next;
-            shape->next = buckets[shape->hash & (count - 1)];
-            buckets[shape->hash & (count - 1)] = shape;
-        }
-    }
-    free(shapes->buckets);
-    shapes->buckets = buckets;
-    shapes->bucket_count = count;
-    return true;
+    if (order == 0)
+        order = vs_compare(a->size, b->size);
+    if (order == 0)
+        order = vs_compare(a->count, b->count);
+    if (order == 0)
+        order = vs_compare(a->stride, b->stride);
+    if (order == 0)
+        order = vs_compare((intptr_t)a->child, (intptr_t)b->child);
+    if (order == 0)
+        order = vs_compare(a->disjoint, b->disjoint);
+    return order == 0 && a->kind == VS_SHAPE_LIST
+               ? memcmp(a->parts, b->parts, (size_t)a->count * sizeof(*a->parts))
+               : order;
 }
 
 /* Returns the table's shape that equals draft. If it is new, draft's parts are copied. */
-static const struct vs_shape *shapes_intern(struct vs_shapes *shapes, struct vs_shape *draft)
+static const struct vs_shape *shapes_intern(struct vs_shapes *shapes, const struct vs_shape *draft)
 {
+    const struct vs_shape *const *known = tfind(draft, &shapes->tree, compare_shapes);
+    size_t bytes = draft->kind == VS_SHAPE_LIST ? (size_t)draft->count * sizeof(*draft->parts) : 0;
     struct vs_shape *shape;
-    uint64_t bucket;
 
-    draft->hash = shape_hash(draft);
-    if (shapes->shape_count >= shapes->bucket_count && !shapes_grow(shapes))
-        return NULL;
-    bucket = draft->hash & (shapes->bucket_count - 1);
-    for (shape = shapes->buckets[bucket]; shape; shape = shape->next)
-        if (shape_is_same(shape, draft))
-            return shape;
-    shape = vs_arena_alloc(&shapes->arena, sizeof(*shape));
+    if (known)
+        return *known;
+    shape = malloc(sizeof(*shape) + bytes);
     if (shape == NULL)
         return NULL;
     *shape = *draft;
-    if (draft->kind == VS_SHAPE_LIST) {
-        struct vs_shape_part *parts =
-            vs_arena_array(&shapes->arena, draft->count, sizeof(struct vs_shape_part));
-        if (parts == NULL)
-            return NULL;
-        memcpy(parts, draft->parts, (size_t)draft->count * sizeof(*parts));
-        shape->parts = parts;
-    }
-    shape->next = shapes->buckets[bucket];
-    shapes->buckets[bucket] = shape;
-    shapes->shape_count++;
-    return shape;
+    if (bytes)
+        shape->parts = memcpy(shape + 1, draft->parts, bytes);
+    if (tsearch(shape, &shapes->tree, compare_shapes))
+        return shape;
+    free(shape);
+    return NULL;
 }
 
 const struct vs_shape *vs_shape_loop(struct vs_shapes *shapes, int64_t count, int64_t stride,
@@ -234,8 +197,7 @@ int64_t vs_shape_place(const struct vs_shape *shape, int64_t number)
 
 void vs_shapes_free(struct vs_shapes *shapes)
 {
-    vs_arena_free(&shapes->arena);
-    free(shapes->buckets);
+    tdestroy(shapes->tree, free);
 }
 
 int64_t vs_item_span(const struct vs_item *item)

@@ -5,7 +5,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "viewspec/base/arena.h"
 #include "viewspec/base/hash.h"
 #include "node.h"
 
@@ -37,16 +36,11 @@ struct vs_shape {
     int64_t count, stride;
     const struct vs_shape *child;
     const struct vs_shape_part *parts;
-    uint64_t hash;
-    struct vs_shape *next; /* in the same bucket */
 };
 
 /* Starts zeroed. Not thread-safe. */
 struct vs_shapes {
-    struct vs_arena arena;
-    struct vs_shape **buckets;
-    uint64_t bucket_count; /* a power of two, or 0 */
-    uint64_t shape_count;
+    void *tree;           /* a tsearch(3) tree of the shapes; owned */
     struct vs_memo lists; /* for the current node: shapes of the lists below it */
 };
 
