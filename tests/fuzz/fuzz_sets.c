@@ -44,10 +44,9 @@ static void free_tile(struct from_nc_member *tile)
 static void check_member(const struct vs_members *members, int64_t number)
 {
     struct vs_error why = {0};
-    struct vs_view *view = NULL, *local = NULL;
+    struct vs_view *view, *local;
 
-    CHECK(vs_members_view(members, number, &view, &why) == 0);
-    CHECK(vs_members_local(members, number, &local, &why) == 0);
+    CHECK(vs_members_views(members, number, &view, &local, &why) == 0);
     CHECK(vs_map_facts(vs_view_map(view))->monotonic);
     CHECK(vs_map_facts(vs_view_map(view))->disjoint);
     CHECK(vs_map_facts(vs_view_map(view))->limit == vs_map_facts(vs_view_map(local))->limit);

@@ -149,11 +149,9 @@ static void random_spec(int number)
 /* Gets the views of a member's bytes, in the whole and in its file. */
 static void get_views(int member, struct vs_view **view, struct vs_view **local)
 {
-    const struct vs_members *members = vs_spec_members(model.spec);
     struct vs_error error = {0};
 
-    assert_int_equal(vs_members_view(members, member, view, &error), 0);
-    assert_int_equal(vs_members_local(members, member, local, &error), 0);
+    assert_int_equal(vs_members_views(vs_spec_members(model.spec), member, view, local, &error), 0);
 }
 
 /* Cuts a member's bytes out of the whole. */

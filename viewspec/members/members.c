@@ -462,16 +462,14 @@ int vs_members_fail(const struct vs_members *members, int code, struct vs_error 
     return error->code = code;
 }
 
-int vs_members_view(const struct vs_members *members, int64_t member, struct vs_view **view,
-                    struct vs_error *error)
+int vs_members_views(const struct vs_members *members, int64_t member, struct vs_view **view,
+                     struct vs_view **local, struct vs_error *error)
 {
-    return vs_spec_view(members->views, VS_MEMBER_VIEW, member, view, error);
-}
+    int failure;
 
-int vs_members_local(const struct vs_members *members, int64_t member, struct vs_view **view,
-                     struct vs_error *error)
-{
-    return vs_spec_view(members->views, VS_MEMBER_LOCAL, member, view, error);
+    *view = *local = NULL;
+    failure = vs_spec_view(members->views, VS_MEMBER_VIEW, member, view, error);
+    return failure ? failure : vs_spec_view(members->views, VS_MEMBER_LOCAL, member, local, error);
 }
 
 struct vs_view *vs_members_whole(const struct vs_members *members)

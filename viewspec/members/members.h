@@ -43,14 +43,12 @@ int vs_members_fail(const struct vs_members *members, int code, struct vs_error 
                     const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /*
- * vs_members_view gets the view that places a member's data in the whole. vs_members_local gets the
- * view that places it in the member's own file. The caller owns the new reference. Both return 0,
- * or a negative errno with error filled.
+ * Gets the views of a member: `view` places its data in the whole, and `local` in the member's own
+ * file. Returns 0, or a negative errno with error filled. The caller owns the new references, also
+ * after an error, when each may be NULL.
  */
-int vs_members_view(const struct vs_members *members, int64_t member, struct vs_view **view,
-                    struct vs_error *error);
-int vs_members_local(const struct vs_members *members, int64_t member, struct vs_view **view,
-                     struct vs_error *error);
+int vs_members_views(const struct vs_members *members, int64_t member, struct vs_view **view,
+                     struct vs_view **local, struct vs_error *error);
 
 /*
  * Returns the view of all bytes, which the name "whole" stands for. The caller owns the new

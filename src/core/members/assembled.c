@@ -349,11 +349,9 @@ static int add_members(struct mpiio_assembled *self, struct vs_error *why)
     if (self->places == NULL)
         return vs_members_fail(members, -ENOMEM, why, "%s", strerror(ENOMEM));
     for (int64_t i = 0; i < vs_members_count(members) && error == 0; i++) {
-        struct vs_view *view = NULL, *local = NULL;
+        struct vs_view *view, *local;
 
-        error = vs_members_view(members, i, &view, why);
-        if (error == 0)
-            error = vs_members_local(members, i, &local, why);
+        error = vs_members_views(members, i, &view, &local, why);
         if (error == 0)
             error = add_member(self, i, view, local, why);
         vs_view_unref(view);

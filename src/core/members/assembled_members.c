@@ -298,13 +298,11 @@ int64_t mpiio_members_create(const struct vs_members *members, const struct vs_a
     int error = 0;
 
     for (int64_t i = 0; i < vs_members_count(members) && error >= 0; i++) {
-        struct vs_view *view = NULL, *local = NULL;
+        struct vs_view *view, *local;
 
         if (vs_assembly_bytes(places, (size_t)i) > 0)
             continue;
-        error = vs_members_view(members, i, &view, why);
-        if (error == 0)
-            error = vs_members_local(members, i, &local, why);
+        error = vs_members_views(members, i, &view, &local, why);
         if (error == 0)
             error = create_member(members, i, vs_assembly_size(places), view, local, &folder, why);
         vs_view_unref(view);

@@ -107,9 +107,8 @@ static int make_member(struct mpiio_assembled *self, size_t number, struct mpiio
     int error = member != NULL ? 0 : -ENOMEM;
 
     if (error == 0)
-        error = vs_members_view(self->members, (int64_t)number, &member->view, &why);
-    if (error == 0)
-        error = vs_members_local(self->members, (int64_t)number, &member->local, &why);
+        error =
+            vs_members_views(self->members, (int64_t)number, &member->view, &member->local, &why);
     if (error == 0)
         error = open_file(self, number, &member->file);
     if (error != 0) {
