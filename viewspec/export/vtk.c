@@ -60,40 +60,38 @@ static int64_t dimension_of(const struct vs_global_facts *facts, int64_t axis)
 static void put_extent(FILE *out, const char *key, const struct vs_shown *shown)
 {
     const struct vs_global_facts *facts = vs_global_facts(shown->global);
-    const struct vs_local *local = &shown->local;
-    bool empty = shown->cells == 0;
+    long long extent[3][2] = {{0}};
 
-    fprintf(out, " %s=\"", key);
     for (int64_t axis = 0; axis < 3; axis++) {
-        int64_t d = axis < facts->dimensions ? dimension_of(facts, axis) : 0;
-        int64_t start = axis < facts->dimensions && !empty ? local->start[d] : 0;
-        int64_t count = empty ? -1 : axis < facts->dimensions ? local->count[d] : 0;
+        if (shown->cells == 0) {
+            extent[axis][1] = -1;
+        } else if (axis < facts->dimensions) {
+            int64_t d = dimension_of(facts, axis);
 
-        fprintf(out, "%s%lld %lld", axis ? " " : "", (long long)start, (long long)(start + count));
+            extent[axis][0] = shown->local.start[d];
+            extent[axis][1] = shown->local.start[d] + shown->local.count[d];
+        }
     }
-    fputs("\"", out);
+    fprintf(out, " %s=\"%lld %lld %lld %lld %lld %lld\"", key, extent[0][0], extent[0][1],
+            extent[1][0], extent[1][1], extent[2][0], extent[2][1]);
 }
 
-/* Writes the position of the array's lower corner, half a cell before the center of element 0. */
-static void put_origin(FILE *out, const struct vs_global_facts *facts)
+/*
+ * Writes the position of the array's lower corner, half a cell before the center of element 0, and
+ * the distances of elements.
+ */
+static void put_grid(FILE *out, const struct vs_global_facts *facts)
 {
-    fputs(" Origin=\"", out);
-    for (int64_t axis = 0; axis < 3; axis++) {
-        int64_t d = axis < facts->dimensions && facts->has_grid ? dimension_of(facts, axis) : -1;
+    double origin[3] = {0}, spacing[3] = {1, 1, 1};
 
-        fprintf(out, "%s%.17g", axis ? " " : "",
-                d < 0 ? 0 : facts->origin[d] - facts->spacing[d] / 2);
+    for (int64_t axis = 0; axis < facts->dimensions && facts->has_grid; axis++) {
+        int64_t d = dimension_of(facts, axis);
+
+        origin[axis] = facts->origin[d] - facts->spacing[d] / 2;
+        spacing[axis] = facts->spacing[d];
     }
-    fputs("\"", out);
-}
-
-static void put_spacing(FILE *out, const struct vs_global_facts *facts)
-{
-    fputs(" Spacing=\"", out);
-    for (int64_t axis = 0; axis < 3; axis++)
-        fprintf(out, "%s%.17g", axis ? " " : "",
-                axis < facts->dimensions ? facts->spacing[dimension_of(facts, axis)] : 1);
-    fputs("\"", out);
+    fprintf(out, " Origin=\"%.17g %.17g %.17g\" Spacing=\"%.17g %.17g %.17g\"", origin[0],
+            origin[1], origin[2], spacing[0], spacing[1], spacing[2]);
 }
 
 /*
@@ -111,8 +109,7 @@ static void put_opening(FILE *out, const struct vs_shown *shown, const char *kin
             "byte_order=\"%s\" header_type=\"UInt64\">\n  <%s",
             kind, big ? "BigEndian" : "LittleEndian", kind);
     put_extent(out, "WholeExtent", shown);
-    put_origin(out, facts);
-    put_spacing(out, facts);
+    put_grid(out, facts);
 }
 
 /* Writes the arrays. Those of a piece have offsets into the appended data. */
