@@ -315,43 +315,41 @@ void vs_npy_header(const struct vs_npy *npy, int64_t size, char *header)
     header[npy->length - 1] = '\n';
 }
 
-/* Returns the product of the numbers in the text of a shape, or -1. */
-static int64_t product(const char *text, const char *end)
+/* Returns the product of the numbers in the text of a shape, or -1. Accepts numbers that are no
+   shape as well. */
+static int64_t product(const char *text)
 {
     int64_t result = 1;
 
-    while (text < end && *text != ')') {
-        int64_t number = 0;
+    while (*text != ')') {
+        char *end;
+        bool number = *text >= '0' && *text <= '9';
 
-        if (*text < '0' || *text > '9')
+        if (!number || __builtin_mul_overflow(result, strtoll(text, &end, 10), &result))
             return -1;
-        for (; text < end && *text >= '0' && *text <= '9'; text++)
-            if (__builtin_mul_overflow(number, 10, &number) ||
-                __builtin_add_overflow(number, *text - '0', &number))
-                return -1;
-        if (__builtin_mul_overflow(result, number, &result))
-            return -1;
-        while (text < end && (*text == ',' || *text == ' '))
-            text++;
+        text = end + strspn(end, ", ");
     }
     return result;
 }
 
 int64_t vs_npy_size(const struct vs_npy *npy, const char *header)
 {
-    const char *end = header + npy->length;
-    const char *shape = memmem(header, npy->length, shape_key, strlen(shape_key));
-    int64_t size = shape ? product(shape + strlen(shape_key), end) : -1;
-    char *wanted;
+    char *text = malloc(npy->length + 1), *shape;
+    int64_t size;
 
-    if (size < 0 || __builtin_mul_overflow(size, npy->item, &size))
-        return -EINVAL;
-    wanted = malloc(npy->length);
-    if (wanted == NULL)
+    if (text == NULL)
         return -ENOMEM;
-    vs_npy_header(npy, size, wanted);
-    if (memcmp(header, wanted, npy->length) != 0)
+    memcpy(text, header, npy->length);
+    text[npy->length] = '\0';
+    shape = memmem(text, npy->length, shape_key, strlen(shape_key));
+    size = shape ? product(shape + strlen(shape_key)) : -1;
+    if (size < 0 || __builtin_mul_overflow(size, npy->item, &size)) {
         size = -EINVAL;
-    free(wanted);
+    } else {
+        vs_npy_header(npy, size, text);
+        if (memcmp(header, text, npy->length) != 0)
+            size = -EINVAL;
+    }
+    free(text);
     return size;
 }
