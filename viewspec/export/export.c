@@ -89,10 +89,9 @@ int vs_export_show(const struct vs_global *global, int64_t rank, int64_t file_si
                                      "(give its view a \"shape\")",
                                      (long long)rank);
     }
-    if (failure || !facts->records)
-        return failure;
-    shown->records = vs_global_records(global, file_size);
-    return rank < 0 ? 0 : vs_global_local_records(global, rank, file_size, &shown->records, error);
+    return failure || !facts->records
+               ? failure
+               : vs_global_local_records(global, rank, file_size, &shown->records, error);
 }
 
 int vs_export_field(const struct vs_shown *shown, int64_t field, int64_t swap, int64_t length,

@@ -73,9 +73,9 @@ void vs_npy_type(const struct vs_basic *basic, bool big_endian, char *text);
     vs_fail((error), (&(const struct vs_text){.source = ""}), NULL, false, __VA_ARGS__)
 
 /*
- * local.c: sets *records to the number of complete records in a rank's part, in a file of that
- * size. It differs from vs_global_records if the records themselves are distributed: without
- * dimensions. Returns 0 or a negative errno with error filled.
+ * local.c: sets *records to the number of complete records in a rank's part, or in the whole array
+ * if rank is -1, in a file of that size. A part's differs from vs_global_records if the records
+ * themselves are distributed: without dimensions. Returns 0 or a negative errno with error filled.
  */
 int vs_global_local_records(const struct vs_global *global, int64_t rank, int64_t file_size,
                             int64_t *records, struct vs_error *error);

@@ -246,17 +246,11 @@ static int find_shape(struct vs_global *global, int64_t *etypes, struct vs_error
 
 /* Fields. */
 
-/* The fields of an etype, which are its parts of one basic type. */
+/* The search for the fields of an etype, which are its parts of one basic type. */
 struct fields {
-    struct vs_arena *arena;      /* for the results */
-    const struct vs_type *etype; /* borrowed */
-    int64_t etypes;              /* etypes in an element of the array */
-    int64_t listed;              /* starts at 0: values and records whose places are listed */
-
-    /* The results. */
-    int64_t count;
-    struct vs_global_field *fields; /* big_endian and value_dim are not set */
-    struct vs_cut *cuts;            /* by field: its values, cut out of the etype */
+    struct vs_global *global; /* for the results: facts.fields, field without value_dim, cuts */
+    int64_t etypes;           /* etypes in an element of the array */
+    int64_t listed;           /* starts at 0: values and records whose places are listed */
 };
 
 /* The most values that are listed for the fields of an etype together, and the most fields. */
@@ -277,7 +271,7 @@ static int64_t *positions_of(const struct fields *fields, const struct bases *ba
 {
     const struct vs_repeat *part = &record->parts[index];
     int64_t *positions =
-        vs_arena_array(fields->arena, bases->count * part->count, sizeof(*positions));
+        vs_arena_array(&fields->global->arena, bases->count * part->count, sizeof(*positions));
 
     for (int64_t i = 0; positions && i < bases->count * part->count; i++)
         positions[i] =
@@ -286,35 +280,40 @@ static int64_t *positions_of(const struct fields *fields, const struct bases *ba
 }
 
 /* Cuts the values of one part at the given positions, which are overwritten, out of the etype. */
-static bool cut_values(const struct fields *fields, const struct vs_repeat *part,
+static void cut_values(struct vs_global *global, const struct vs_repeat *part,
                        const struct bases *values, struct vs_cut *cut)
 {
-    int64_t *lengths = vs_arena_array(fields->arena, values->count, sizeof(*lengths)), next = 0;
+    int64_t *lengths = vs_arena_array(&global->arena, values->count, sizeof(*lengths)), next = 0;
 
     *cut = (struct vs_cut){
         .basic = part->basic, .lengths = lengths, .displacements = values->position};
     for (int64_t i = 0; lengths && i < values->count; i++) {
-        int64_t displacement = vs_node_seek(fields->etype->node, values->position[i]);
+        int64_t displacement = vs_node_seek(vs_view_etype(global->view)->node, values->position[i]);
 
         if (i == 0 || displacement != next)
             values->position[cut->blocks++] = displacement;
         lengths[cut->blocks - 1]++;
         next = displacement + part->file;
     }
-    return lengths != NULL;
 }
 
-static int add_values(struct fields *fields, const char *name, const struct vs_repeat *part,
+static int add_values(const struct fields *fields, const char *name, const struct vs_repeat *part,
                       const struct bases *values)
 {
-    fields->fields[fields->count] =
-        (struct vs_global_field){.name = vs_arena_text(fields->arena, name),
-                                 .basic = part->basic,
-                                 .values = values->count * fields->etypes};
-    return cut_values(fields, part, values, &fields->cuts[fields->count++]) &&
-                   !fields->arena->failure
-               ? 0
-               : -ENOMEM;
+    struct vs_global *global = fields->global;
+    int64_t field = global->facts.fields++;
+    enum vs_datarep datarep = vs_view_facts(global->view)->datarep;
+
+    global->field[field] = (struct vs_global_field){
+        .name = vs_arena_text(&global->arena, name),
+        .basic = part->basic,
+        .values = values->count * fields->etypes,
+        .big_endian =
+            datarep == VS_BIG_ENDIAN || (datarep == VS_NATIVE && VS_NATIVE_ORDER == VS_BIG_ENDIAN),
+    };
+    if (values->position)
+        cut_values(global, part, values, &global->cuts[field]);
+    return global->arena.failure;
 }
 
 /* Returns the number of fields of a record, or more than FIELDS_MAX. */
@@ -353,52 +352,39 @@ static int add_record(struct fields *fields, const char *prefix, const struct vs
 }
 
 /* Finds the fields. Returns 0, -ENOMEM, or -E2BIG if there are more values than can be listed. */
-static int fields_find(struct fields *fields)
+static int list_fields(struct fields *fields)
 {
-    const struct vs_repeat *elements = &fields->etype->elements;
-    int64_t room = elements->basic ? 1 : count_fields(elements->record), *position;
-    struct bases bases;
+    struct vs_global *global = fields->global;
+    const struct vs_repeat *elements = &vs_view_etype(global->view)->elements;
+    int64_t room = elements->basic ? 1 : count_fields(elements->record);
+    struct bases bases = {.count = elements->count};
 
     if (room > FIELDS_MAX)
         return -E2BIG;
-    fields->fields = vs_arena_array(fields->arena, room, sizeof(*fields->fields));
-    fields->cuts = vs_arena_array(fields->arena, room, sizeof(*fields->cuts));
-    if (fields->fields == NULL || fields->cuts == NULL)
+    global->facts.field = global->field =
+        vs_arena_array(&global->arena, room, sizeof(*global->field));
+    global->cuts = vs_arena_array(&global->arena, room, sizeof(*global->cuts));
+    if (global->arena.failure)
         return -ENOMEM;
-    if (elements->basic) { /* the only field, which is the view's own etype */
-        fields->fields[0] = (struct vs_global_field){
-            .name = "", .basic = elements->basic, .values = elements->count * fields->etypes};
-        fields->count = 1;
-        return 0;
-    }
+    if (elements->basic) /* the only field, which is the view's own etype */
+        return add_values(fields, "", elements, &bases);
     if (elements->count > VALUES_MAX)
         return -E2BIG;
-    position = vs_arena_array(fields->arena, elements->count, sizeof(*position));
-    for (int64_t i = 0; position && i < elements->count; i++)
-        position[i] = i * elements->file;
-    bases = (struct bases){position, elements->count};
-    return position ? add_record(fields, "", elements->record, &bases) : -ENOMEM;
+    bases.position = vs_arena_array(&global->arena, elements->count, sizeof(*bases.position));
+    for (int64_t i = 0; bases.position && i < elements->count; i++)
+        bases.position[i] = i * elements->file;
+    return bases.position ? add_record(fields, "", elements->record, &bases) : -ENOMEM;
 }
 
 /* Makes the fields of the etype, of which an element has etypes. */
 static int find_fields(struct vs_global *global, int64_t etypes, struct vs_error *error)
 {
-    const struct vs_type *etype = vs_view_etype(global->view);
-    struct fields fields = {.arena = &global->arena, .etype = etype, .etypes = etypes};
-    int failure = fields_find(&fields);
+    struct fields fields = {.global = global, .etypes = etypes};
+    int failure = list_fields(&fields);
 
     if (failure == -E2BIG)
         return vs_global_fail(global, error, "the etype has too many parts for fields");
-    if (failure)
-        return vs_global_no_memory(global, error);
-    global->facts.fields = fields.count;
-    global->facts.field = global->field = fields.fields;
-    global->cuts = fields.cuts;
-    for (int64_t i = 0; i < fields.count; i++)
-        fields.fields[i].big_endian =
-            vs_view_facts(global->view)->datarep == VS_BIG_ENDIAN ||
-            (vs_view_facts(global->view)->datarep == VS_NATIVE && VS_NATIVE_ORDER == VS_BIG_ENDIAN);
-    return 0;
+    return failure ? vs_global_no_memory(global, error) : 0;
 }
 
 /* Sets the block to the shape of rank 0's part if that is a block of a regular grid. */

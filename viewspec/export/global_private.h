@@ -17,8 +17,8 @@ struct vs_global {
     struct vs_view *view; /* the whole array, with all records */
     struct vs_global_facts facts;
     struct vs_global_field *field; /* facts.field */
-    bool given; /* "global" is the whole array; the ranks' parts have other filetypes */
-    const struct vs_cut *cuts; /* by field: its part of the etype */
+    bool given;          /* "global" is the whole array; the ranks' parts have other filetypes */
+    struct vs_cut *cuts; /* by field: its part of the etype */
 };
 
 /* Record an error of the view. Return its code. */

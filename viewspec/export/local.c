@@ -131,7 +131,7 @@ int vs_global_local_records(const struct vs_global *global, int64_t rank, int64_
     struct vs_view *view;
 
     *records = vs_global_records(global, file_size);
-    if (global->facts.whole || global->facts.dimensions > 0)
+    if (rank < 0 || global->facts.whole || global->facts.dimensions > 0)
         return 0;
     if (vs_spec_view(global->spec, global->index, rank, &view, error))
         return error->code;
