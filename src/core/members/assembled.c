@@ -15,19 +15,16 @@
 #include "viewspec/base/integer.h"
 #include "assembled_private.h"
 
-static bool is_later(struct timespec a, struct timespec b)
+static struct timespec latest(struct timespec a, struct timespec b)
 {
-    return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
+    return a.tv_sec > b.tv_sec || (a.tv_sec == b.tv_sec && a.tv_nsec > b.tv_nsec) ? a : b;
 }
 
 static void take_times(struct stat *st, const struct stat *member)
 {
-    if (is_later(member->st_mtim, st->st_mtim))
-        st->st_mtim = member->st_mtim;
-    if (is_later(member->st_ctim, st->st_ctim))
-        st->st_ctim = member->st_ctim;
-    if (is_later(member->st_atim, st->st_atim))
-        st->st_atim = member->st_atim;
+    st->st_mtim = latest(member->st_mtim, st->st_mtim);
+    st->st_ctim = latest(member->st_ctim, st->st_ctim);
+    st->st_atim = latest(member->st_atim, st->st_atim);
 }
 
 /*
