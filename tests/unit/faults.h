@@ -2,14 +2,13 @@
 #ifndef FAULTS_H
 #define FAULTS_H
 
-/* Support for tests that touch missing pages. Include it after cmocka.h. Under an emulator,
+/* Support for tests that touch missing pages. Under an emulator,
    SIGBUS may report a wrong address for such a page. */
 
 #include <signal.h>
 #include <sys/mman.h>
 
 #include "unit.h"
-#include "cannot_run.h"
 
 static sigjmp_buf faults_back;
 static volatile uintptr_t faults_address;

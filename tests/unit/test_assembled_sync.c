@@ -10,7 +10,6 @@
 
 #include "core/store_layers.h"
 #include "viewspec/members/members.h"
-#include "wrap.h"
 
 #define MEMBERS 100
 #define BYTES   4096 /* of each member */

@@ -15,10 +15,7 @@ enum { PING, PONG, ELSEWHERE, NODES };
 /* Set to simulate that the memory for /dev/shm is exhausted. */
 static bool exhausted;
 
-int __wrap_posix_fallocate64(int fd, off_t start, off_t length);
-int __real_posix_fallocate64(int fd, off_t start, off_t length);
-
-int __wrap_posix_fallocate64(int fd, off_t start, off_t length)
+WRAP(int, posix_fallocate64, int fd, off_t start, off_t length)
 {
     return exhausted ? ENOSPC : __real_posix_fallocate64(fd, start, length);
 }

@@ -4,7 +4,6 @@
 #include "cache_model.h"
 #include "faults.h"
 #include "native.h"
-#include "wrap.h"
 #include "core/cache/cache.h"
 
 static int refusal, refusals;

@@ -11,7 +11,6 @@
 #include "core/file/exclusion.h"
 #include "foreign_lock.h"
 #include "threads.h"
-#include "wrap.h"
 
 static int fcntl_error; /* the error of the next lock calls; 0: none */
 static int fcntl_fails; /* the number of those calls */

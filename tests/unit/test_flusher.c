@@ -5,7 +5,6 @@
  * simulated here.
  */
 #include "slice_fixture.h"
-#include "wrap.h"
 
 #include <pthread.h>
 

@@ -6,7 +6,6 @@
 #include "slice_fixture.h"
 
 #include "core/file/freshness.h"
-#include "wrap.h"
 
 static int64_t now = 1000; /* ms */
 static int written, dropped;

@@ -7,7 +7,6 @@
  */
 
 #include "slice_fixture.h"
-#include "wrap.h"
 
 #define BLOCK 4096
 #define START (5 * BLOCK + 100) /* the former end of the file */

@@ -9,7 +9,6 @@
 #include "core/load.h"
 #include "slice_fixture.h"
 #include "made_up.h"
-#include "wrap.h"
 #include "viewspec/map/assembly.h"
 #include "viewspec/map/cover.h"
 

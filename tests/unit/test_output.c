@@ -8,7 +8,6 @@
 #include <sys/wait.h>
 
 #include "unit.h"
-#include "wrap.h"
 #include "view/view.h"
 
 /* Features that the simulated filesystem lacks. */

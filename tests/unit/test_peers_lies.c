@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "peers_fixture.h"
-#include "wrap.h"
 
 #include <stdatomic.h>
 #include <sys/wait.h>

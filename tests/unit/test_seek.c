@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "cannot_run.h"
 #include "random.h"
 #include "slice_fixture.h"
 

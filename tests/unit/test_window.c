@@ -5,7 +5,6 @@
 #include <sys/uio.h>
 #include <time.h>
 
-#include "cannot_run.h"
 #include "slice_fixture.h"
 
 #define MIB         ((int64_t)1 << 20)

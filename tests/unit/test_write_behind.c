@@ -5,7 +5,6 @@
 #include <time.h>
 
 #include "core/file/file.h"
-#include "wrap.h"
 
 /* Tests blocks that are written back behind the writers. The program is linked with --wrap for
    sync_file_range. */

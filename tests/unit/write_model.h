@@ -9,7 +9,6 @@
 
 #include "random.h"
 #include "slice_fixture.h"
-#include "wrap.h"
 
 /* Faults that tests inject into the two calls that change the file. */
 static int fallocate_error; /* 0: none */
