@@ -2,13 +2,13 @@
 #ifndef FAULTS_H
 #define FAULTS_H
 
-/* Support for tests that touch missing pages. Under an emulator,
-   SIGBUS may report a wrong address for such a page. */
+/* Support for tests that touch missing pages. Under an emulator, SIGBUS may report a wrong address
+   for such a page. */
 
 #include <signal.h>
 #include <sys/mman.h>
 
-#include "unit.h"
+#include "slice_fixture.h"
 
 static sigjmp_buf faults_back;
 static volatile uintptr_t faults_address;
@@ -39,10 +39,13 @@ static inline bool has_faults(void)
     return faults_address / 4096 == (uintptr_t)page / 4096;
 }
 
+/* Restores the guard's action for a test that touches missing pages. Returns from a test that
+   cannot run here. */
 #define FAULTS_OR_RETURN()                                                                         \
     do {                                                                                           \
         if (!has_faults())                                                                         \
             CANNOT_RUN("the emulator reports wrong fault addresses");                              \
+        restore_guard();                                                                           \
     } while (0)
 
 #endif

@@ -277,7 +277,6 @@ TEST(test_no_memory, start_bytes)
     struct mpiio_cache_stats stats;
 
     FAULTS_OR_RETURN();
-    restore_guard();
     write_slice(0, 0, 1000);
     slots = mpiio_cache_slots(model.cache);
     /* Leaves only the first slot backed by memory. */

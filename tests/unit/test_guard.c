@@ -3,7 +3,6 @@
 #include <sys/wait.h>
 
 #include "faults.h"
-#include "slice_fixture.h"
 #include "threads.h"
 
 #define SIZE ((size_t)64 << 10)
@@ -99,7 +98,6 @@ TEST(test_other_faults_are_handed_on)
     struct touch work = {.place = absent};
 
     FAULTS_OR_RETURN();
-    restore_guard();
     if (sigsetjmp(escape, 1) == 0)
         touch(&work);
     assert_int_equal(handed_on, 1);
@@ -126,7 +124,6 @@ TEST(test_a_missing_page_ends_the_work)
     sigset_t mask;
 
     FAULTS_OR_RETURN();
-    restore_guard();
     for (int i = 0; i < 1000; i++) {
         struct touch work = {.place = absent};
 
@@ -155,7 +152,6 @@ static void *touch_often(void *argument)
 TEST(test_threads_fault_at_once)
 {
     FAULTS_OR_RETURN();
-    restore_guard();
     run_threads(4, touch_often, (int[]){0, 1, 2, 3}, sizeof(int));
 }
 

@@ -270,7 +270,6 @@ TEST(test_truncated_while_read)
                                make_vector(0, 64, 64),    make_vector(3, 3, 4)};
 
     FAULTS_OR_RETURN();
-    restore_guard();
     for (unsigned int i = 0; i < 30; i++) {
         struct opened file = open_slice(O_RDONLY, vs_view_ref(views[i % 6]));
 

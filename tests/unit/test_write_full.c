@@ -151,7 +151,6 @@ static void check_disk(void)
     static const int runs[] = {8, 512, 3000, 32 << 10};
 
     FAULTS_OR_RETURN();
-    restore_guard();
     for (int i = 0; i < 4; i++) {
         check_growing(runs[i]);
         check_holes(runs[i]);
@@ -181,7 +180,6 @@ TEST(test_reserved_space, NULL, remove_disk)
     if (!make_tmpfs())
         CANNOT_RUN("mounting a tmpfs needs root");
     FAULTS_OR_RETURN();
-    restore_guard();
     slice = make_slice(disk.store, make_vector(0, 8, 16));
     assert_int_equal(mpiio_slice_reserve(slice, 0, sizeof(bytes)), 0);
     filler = fill_disk(0);

@@ -269,7 +269,6 @@ TEST(test_truncated_while_written)
     static const int runs[] = {4, 300, 20000};
 
     FAULTS_OR_RETURN();
-    restore_guard();
     for (int i = 0; i < 3; i++) {
         struct opened file = open_slice(O_RDWR, make_vector(0, runs[i], 2 * runs[i]));
         static unsigned char bytes[500000];
