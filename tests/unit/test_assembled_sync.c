@@ -101,14 +101,13 @@ static void make_members(void)
 
 static int setup(void **state)
 {
-    static char text[] = "{'viewspec': 1, 'members': {'count': 100, 'file': 'T.{member}', "
-                         "'view': {'disp': '4096 * rank'}}}";
     struct vs_error error = {0};
 
     assert_int_equal(make_folder(state), 0);
     make_members();
-    if (vs_spec_parse(quoted(text), strlen(text), "spec", folder, NULL, &spec, &error) != 0)
-        fail_msg("%s", error.reason);
+    spec = spec_from("{'viewspec': 1, 'members': {'count': 100, 'file': '%s/T.{member}', "
+                     "'view': {'disp': '4096 * rank'}}}",
+                     folder);
     if (mpiio_store_open_spec(spec, O_RDWR, &store, &error) != 0)
         fail_msg("%s", error.reason);
     slice = make_slice(store, vs_members_whole(vs_spec_members(spec)));

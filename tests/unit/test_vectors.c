@@ -69,18 +69,13 @@ static void check_rank(const struct vs_spec *spec, const json_t *test, size_t ra
 
 static void check_case(const json_t *test)
 {
-    struct vs_error error = {0};
-    struct vs_spec *spec = NULL;
     size_t length;
     unsigned char *data = from_hex(json_object_get(test, "data"), &length);
     char *text = json_dumps(json_object_get(test, "spec"), 0);
+    struct vs_spec *spec = spec_from("%s", text);
     struct opened file = open_slice(O_RDONLY, NULL);
 
     write_file(file.fd, data, length, 0);
-    assert_non_null(text);
-    if (vs_spec_parse(text, strlen(text), "case", "/", NULL, &spec, &error))
-        fail_msg("case %ld: %s: %s", (long)json_integer_value(json_object_get(test, "case")),
-                 error.pointer, error.reason);
     assert_int_equal(json_array_size(json_object_get(test, "slices")), vs_spec_ranks(spec));
     for (size_t rank = 0; rank < (size_t)vs_spec_ranks(spec); rank++)
         check_rank(spec, test, rank, file.store);
