@@ -10,8 +10,7 @@
 /* Checks that the view has one tile, which selects exactly the marked bytes, in order. */
 static void assert_selects(const json_t *json, const bool *bytes)
 {
-    struct vs_spec *spec = spec_of_view(json, 1);
-    struct vs_view *view = view_at(spec, 0, 0);
+    struct vs_view *view = first_view(spec_of_view(json, 1), 0);
     const struct vs_map *map = vs_view_map(view);
     int64_t position = 0;
 
@@ -21,7 +20,6 @@ static void assert_selects(const json_t *json, const bool *bytes)
             assert_int_equal(vs_map_displacement(map, position++), i);
     assert_int_equal(vs_map_facts(map)->tile_size, position);
     vs_view_unref(view);
-    vs_spec_free(spec);
 }
 
 static void add(struct capture_extents *extents, bool *bytes, int64_t offset, int64_t length)
