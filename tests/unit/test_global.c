@@ -37,7 +37,7 @@ static struct vs_global *global_of(const struct vs_spec *spec, int64_t file_size
     return global;
 }
 
-/* Returns the displacement of byte `byte` of the field in an element. */
+/* Returns the displacement of the field in an element. */
 static int64_t displacement_of(const struct layout *layout, int64_t record, const int64_t *index)
 {
     int64_t element = 0;
@@ -167,8 +167,9 @@ TEST(subarrays)
           2, (struct layout){0, 1, 0, 10, 0, 1, 1, {10}, {3}, false, false});
 }
 
-/* Checks that a spec's first view forms no array, in a file of some bytes. Frees the spec. */
-static void expect_none(struct vs_spec *spec, int64_t file_size, const char *reason)
+/* Checks that a spec's first view forms no array, in a file of some bytes. Frees the spec. Returns
+   the error. */
+static struct vs_error expect_none(struct vs_spec *spec, int64_t file_size, const char *reason)
 {
     struct vs_error error = {0};
     struct vs_global *global;
@@ -176,6 +177,7 @@ static void expect_none(struct vs_spec *spec, int64_t file_size, const char *rea
     assert_int_equal(vs_global_new(spec, 0, file_size, &global, &error), -EINVAL);
     assert_string_equal(error.reason, reason);
     vs_spec_free(spec);
+    return error;
 }
 
 /* Types of several kinds make the same array, whose elements have holes. */
@@ -262,16 +264,13 @@ TEST(names)
 static void check_names(const char *labels, const char *etype, bool line, int64_t field,
                         const char *const *names)
 {
-    char view[512];
-    struct vs_spec *spec;
+    struct vs_spec *spec = spec_from(
+        "{'viewspec': 1, 'file': 'f', 'view': {%s, 'tiles': 1, 'etype': %s, %s}}", labels, etype,
+        line ? DARRAY("[6]", "['none']", "[null]", "[1]", "'C'")
+             : DARRAY("[2, 3]", "['none', 'none']", "[null, null]", "[1, 1]", "'C'"));
+    struct vs_global *global = global_of(spec, 100);
     struct vs_global_shape shape;
-    struct vs_global *global;
 
-    snprintf(view, sizeof(view), "%s, 'tiles': 1, 'etype': %s, %s", labels, etype,
-             line ? DARRAY("[6]", "['none']", "[null]", "[1]", "'C'")
-                  : DARRAY("[2, 3]", "['none', 'none']", "[null, null]", "[1, 1]", "'C'"));
-    spec = spec_of(view, 1);
-    global = global_of(spec, 100);
     vs_global_shape(global, field, 1, &shape);
     for (int d = 0; d < shape.dimensions; d++)
         assert_string_equal(shape.dims[d], names[d]);
@@ -343,11 +342,7 @@ TEST(a_type_of_a_later_rank_that_contains_itself)
         "rank'}}, 'ranks': 2, 'types': {'a': {'type': 'resized', 'lb': 0, 'extent': 8, 'oldtype': "
         "'a'}}, 'view': {'per_rank': [{'filetype': {'type': 'subarray', 'sizes': [4], 'subsizes': "
         "[2], 'starts': [0], 'order': 'C'}}, {'filetype': 'a'}]}}");
-    struct vs_error error = {0};
-    struct vs_global *global;
+    struct vs_error error = expect_none(spec, 16, "type \"a\" contains itself");
 
-    assert_int_equal(vs_global_new(spec, 0, 16, &global, &error), -EINVAL);
-    assert_string_equal(error.reason, "type \"a\" contains itself");
     assert_string_equal(error.pointer, "/types/a/oldtype");
-    vs_spec_free(spec);
 }
