@@ -28,6 +28,19 @@ static struct vs_view *views[VIEWS];
 static struct mpiio_exclusion accesses;
 static int file;
 
+static inline int start(void **state)
+{
+    file = make_file();
+    return mpiio_exclusion_init(&accesses, file, 0, true);
+}
+
+static inline int end(void **state)
+{
+    mpiio_exclusion_destroy(&accesses);
+    close(file);
+    return 0;
+}
+
 static inline void make_views(void)
 {
     for (int i = 0; i < VIEWS; i++)

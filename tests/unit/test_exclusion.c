@@ -10,19 +10,6 @@
 #include "foreign_lock.h"
 #include "threads.h"
 
-static int start(void **state)
-{
-    file = make_file();
-    return mpiio_exclusion_init(&accesses, file, 0, true);
-}
-
-static int end(void **state)
-{
-    mpiio_exclusion_destroy(&accesses);
-    close(file);
-    return 0;
-}
-
 /* Returns true once the access has its turn, or false if it still waits after a while. */
 static bool gets_turn(struct accessor *accessor, bool expected)
 {

@@ -173,14 +173,12 @@ static struct modelled *find_turn(void)
     abort();
 }
 
-TEST(accesses_wait_for_whom_the_model_says)
+TEST(accesses_wait_for_whom_the_model_says, start, end)
 {
     int used = 0;
 
     srand(1);
-    file = make_file();
     other = open_again(file);
-    assert_int_equal(mpiio_exclusion_init(&accesses, file, 0, true), 0);
     make_views();
     for (int step = 0; step < STEPS || used > 0; step++) {
         if (step < STEPS && (used == 0 || (used < ACCESSORS && below(9) < 5))) {
@@ -202,9 +200,7 @@ TEST(accesses_wait_for_whom_the_model_says)
     for (int byte = 0; byte < BYTES; byte++)
         assert_false(is_locked(byte, F_WRLCK));
     unref_views(views, VIEWS);
-    mpiio_exclusion_destroy(&accesses);
     close(other);
-    close(file);
 }
 
 /*

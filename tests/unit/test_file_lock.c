@@ -242,7 +242,7 @@ TEST(a_file_for_reading_has_shared_locks_only, start, end)
 }
 
 /* With a base, locks lie in [base, 2 * base). Bytes that would lie past that share the last one. */
-TEST(locks_lie_above_the_base)
+TEST(locks_lie_above_the_base, start, end)
 {
     const int64_t base = INT64_C(1) << 61;
     static const struct {
@@ -258,7 +258,6 @@ TEST(locks_lie_above_the_base)
     struct mpiio_file_locks above;
     struct mpiio_lock lock;
 
-    file = make_file();
     mpiio_file_locks_init(&above, file, base, true);
     for (size_t i = 0; i < sizeof(ranges) / sizeof(*ranges); i++) {
         int64_t first = base + ranges[i].first, last = base + ranges[i].last;
@@ -279,17 +278,15 @@ TEST(locks_lie_above_the_base)
     assert_int_equal(foreign_finds(file, base + (base - 1), base + (base - 1)), F_WRLCK);
     mpiio_file_lock_release(&above, &lock);
     mpiio_file_locks_destroy(&above);
-    close(file);
 }
 
 /* If the daemon is started without standard input, the file may be descriptor 0. */
-TEST(descriptor_0_can_be_locked)
+TEST(descriptor_0_can_be_locked, start, end)
 {
     struct mpiio_file_locks none, first;
     struct mpiio_lock lock;
     int input = dup(STDIN_FILENO);
 
-    file = make_file();
     assert_int_equal(dup2(file, STDIN_FILENO), STDIN_FILENO);
     mpiio_file_locks_init(&first, STDIN_FILENO, 0, true);
     assert_int_equal(mpiio_file_lock_acquire(&first, 0, 1, true, &lock), 0);
@@ -301,5 +298,4 @@ TEST(descriptor_0_can_be_locked)
     if (input >= 0)
         dup2(input, STDIN_FILENO);
     close(input);
-    close(file);
 }
