@@ -19,52 +19,39 @@ void fs_workers_waits(void *workers, bool waits)
 {
 }
 
-static void rename_twice(const char *path)
+static void rename_twice(const char *file)
 {
-    char other[600];
-
-    snprintf(other, sizeof(other), "%s/other", folder);
-    assert_int_equal(link(path, other), 0);
-    assert_int_equal(unlink(path), 0);
-    assert_int_equal(rename(other, path), 0);
+    assert_int_equal(linkat(folder_fd, file, folder_fd, "other", 0), 0);
+    assert_int_equal(unlinkat(folder_fd, file, 0), 0);
+    assert_int_equal(renameat(folder_fd, "other", folder_fd, file), 0);
 }
 
-/* Checks the record's name on node 1 of 2, and removes the file. Owns the store and the spec. */
-static void check_place(struct mpiio_store *store, struct vs_spec *spec, const char *path)
+/* Opens the file of a spec in the folder, checks the name of its record on node 1 of 2, and removes
+   the file. Frees the spec. */
+static void check_spec(struct vs_spec *spec, const char *file)
 {
     struct vs_view *common[2] = {NULL};
     struct fs_options options = {.peer_timeout = 1000};
-    char name[64];
+    struct vs_error why = {0};
+    char path[600], name[64];
 
-    session =
-        (struct fs_session){.options = &options, .store = store, .spec = spec, .common = common};
+    snprintf(path, sizeof(path), "%s/%s", folder, file);
+    session = (struct fs_session){.options = &options, .spec = spec, .common = common};
+    assert_int_equal(mpiio_store_open_spec(spec, O_RDWR, &session.store, &why), 0);
     session.cluster.node = 1;
     session.cluster.nodes = 2;
-    session.file = strdup(path);
+    session.file = path;
     fs_tree_init(&session.tree, spec, false);
-    rename_twice(path);
+    rename_twice(file);
     assert_int_equal(fs_pointers_init(&session), 0);
     assert_non_null(session.tree.shared);
-    snprintf(name, sizeof(name), ".%s.mpiio-pointers", strrchr(path, '/') + 1);
+    snprintf(name, sizeof(name), ".%s.mpiio-pointers", file);
     assert_string_equal(session.pointers.record.name, name);
     fs_pointers_free(&session.pointers);
     vs_view_unref(common[0]);
-    free(session.file);
-    mpiio_store_close(store);
+    mpiio_store_close(session.store);
     vs_spec_free(spec);
-    assert_int_equal(unlink(path), 0);
-}
-
-/* Opens the file of a spec in the folder, and checks the place of its record. */
-static void check_spec(struct vs_spec *spec, const char *file)
-{
-    struct vs_error why = {0};
-    struct mpiio_store *store;
-    char path[600];
-
-    snprintf(path, sizeof(path), "%s/%s", folder, file);
-    assert_int_equal(mpiio_store_open_spec(spec, O_RDWR, &store, &why), 0);
-    check_place(store, spec, path);
+    assert_int_equal(unlinkat(folder_fd, file, 0), 0);
 }
 
 static void make(const char *name)
@@ -86,14 +73,11 @@ TEST(a_file_that_has_lost_its_name, make_folder, remove_folder)
 
 TEST(a_member_that_has_lost_its_name, make_folder, remove_folder)
 {
-    char other[600];
-
     make("m0");
     make("m1");
     check_spec(spec_from("{'viewspec': 1, 'ranks': 1, 'view': {'etype': 'byte'}, 'members': "
                          "{'count': 2, 'file': '%s/m{member}', 'view': {'disp': '8 * rank'}}}",
                          folder),
                "m0");
-    snprintf(other, sizeof(other), "%s/m1", folder);
-    assert_int_equal(unlink(other), 0);
+    assert_int_equal(unlinkat(folder_fd, "m1", 0), 0);
 }
