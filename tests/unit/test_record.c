@@ -4,7 +4,6 @@
  * behind. Several open records of one process are several nodes: their locks exclude each other.
  */
 
-#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -188,9 +187,8 @@ TEST(a_failed_read_returns_the_error)
 /* Only a node that may create the record makes one of an empty file. */
 TEST(an_empty_file_is_no_record, begin_all, end_all)
 {
-    int fd;
+    int fd = openat(folder_fd, ".f.mpiio-pointers", O_CREAT | O_RDWR, 0600);
 
-    fd = openat(folder_fd, ".f.mpiio-pointers", O_CREAT | O_RDWR, 0600);
     assert_int_equal(mpiio_record_lock(&nodes[1].record, false), -ENOENT);
     close(fd);
     assert_int_equal(take(&nodes[0], 1), 0);
@@ -199,9 +197,8 @@ TEST(an_empty_file_is_no_record, begin_all, end_all)
 
 TEST(another_file_of_that_name_is_left_alone, begin_all, end_all)
 {
-    int fd;
+    int fd = openat(folder_fd, ".f.mpiio-pointers", O_CREAT | O_RDWR, 0600);
 
-    fd = openat(folder_fd, ".f.mpiio-pointers", O_CREAT | O_RDWR, 0600);
     assert_int_equal(write(fd, "text", 4), 4);
     assert_int_equal(take(&nodes[0], 1), -EEXIST);
     close(fd);
@@ -222,6 +219,10 @@ TEST(nodes_prove_that_they_share_it, begin_all, end_all)
     assert_int_equal(mpiio_record_prove(&nodes[2].record), -ENOLCK);
 }
 
+/* The lock of the node that waits for the record's lock as the first of those that do. */
+static const struct flock next_place = {
+    .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = ((off_t)1 << 61) - 1, .l_len = 1};
+
 static int64_t taken_next;
 
 /* Appends once it has the lock. */
@@ -231,11 +232,10 @@ static void *take_next(void *data)
     return NULL;
 }
 
-/* Returns true if a node waits for the lock, as the first of those that do. */
+/* Returns true if another node is next. */
 static bool has_next(const struct node *node)
 {
-    struct flock next = {
-        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = ((off_t)1 << 61) - 1, .l_len = 1};
+    struct flock next = next_place;
 
     assert_int_equal(fcntl(node->record.fd, F_OFD_GETLK, &next), 0);
     return next.l_type != F_UNLCK;
@@ -276,12 +276,9 @@ TEST(a_node_keeps_the_lock_for_a_while, begin_all, end_all)
 /* A node that is next may be frozen. The others get the lock all the same. */
 TEST(a_frozen_node_that_is_next_blocks_nobody, begin_all, end_all)
 {
-    struct flock next = {
-        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = ((off_t)1 << 61) - 1, .l_len = 1};
-
     assert_int_equal(take(&nodes[0], 1), 0);
     assert_int_equal(take(&nodes[1], 1), 1);
-    assert_int_equal(fcntl(nodes[1].record.fd, F_OFD_SETLK, &next), 0);
+    assert_int_equal(fcntl(nodes[1].record.fd, F_OFD_SETLK, &next_place), 0);
     nodes[0].record.yields = true;
     assert_int_equal(take(&nodes[0], 1), 2);
 }
