@@ -4,7 +4,6 @@
  * shares in the order of ranks, which come to any node.
  */
 
-#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 
@@ -12,6 +11,7 @@
 #include "pointers/ordered.h"
 #include "pointers/pointers.h"
 #include "pointers/request.h"
+#include "threads.h"
 
 #define NODES    4
 #define VIEWS    2
@@ -214,7 +214,7 @@ static void end_node(int number)
 /* Takes on a node, whose number is passed, until nothing is left or too much was taken. */
 static void *take_all(void *number)
 {
-    struct mpiio_pointers *own = node[(intptr_t)number];
+    struct mpiio_pointers *own = node[*(int *)number];
     int64_t got, position = 0;
 
     while ((got = mpiio_pointers_take(own, 0, MPIIO_POINTERS_ANYBODY, 1 + position % 3, ETYPES,
@@ -229,20 +229,16 @@ static void *take_all(void *number)
 /* On each node from first on takers begin. */
 static void begin_takers(pthread_t *thread, int first)
 {
+    static int numbers[TAKERS];
+
     for (int i = 0; i < TAKERS; i++)
-        assert_int_equal(pthread_create(&thread[i], NULL, take_all,
-                                        (void *)(intptr_t)(first + i % (nodes - first))),
-                         0);
+        numbers[i] = first + i % (nodes - first);
+    start_threads(thread, TAKERS, take_all, numbers, sizeof(*numbers));
 }
 
 static void await_takers(pthread_t *thread)
 {
-    void *got;
-
-    for (int i = 0; i < TAKERS; i++) {
-        pthread_join(thread[i], &got);
-        assert_int_equal((intptr_t)got, 0);
-    }
+    join_threads(thread, TAKERS);
     for (int i = 0; i < ETYPES; i++)
         if (atomic_load(&owner[i]) != 1)
             fail_msg("etype %d was given %d times", i, atomic_load(&owner[i]));
@@ -309,7 +305,6 @@ TEST(set_and_get)
 struct rank {
     int rank, first;
     unsigned seed;
-    pthread_t thread;
 };
 
 static void *put_records(void *data)
@@ -333,18 +328,20 @@ static void *put_records(void *data)
     return NULL;
 }
 
-static void put_all(int first, bool dies)
+/* Ranks put all records at the nodes from first on. If that is 1, node 0 exits meanwhile. */
+static void put_all(int first)
 {
+    bool dies = first > 0;
     struct mpiio_ordered_stats stats;
     struct rank all[RANKS];
+    pthread_t threads[RANKS];
     char record[RECORD + 1];
     uint64_t shares;
 
     memset(file, 0, sizeof(file));
-    for (int i = 0; i < RANKS; i++) {
+    for (int i = 0; i < RANKS; i++)
         all[i] = (struct rank){.rank = i, .first = first, .seed = (unsigned)i};
-        assert_int_equal(pthread_create(&all[i].thread, NULL, put_records, &all[i]), 0);
-    }
+    start_threads(threads, RANKS, put_records, all, sizeof(*all));
     do {
         shares = 0;
         for (int i = first; i < nodes; i++) {
@@ -357,8 +354,7 @@ static void put_all(int first, bool dies)
         }
         sched_yield();
     } while (shares < RANKS * LINES);
-    for (int i = 0; i < RANKS; i++)
-        pthread_join(all[i].thread, NULL);
+    join_threads(threads, RANKS);
     for (int i = 0; i < RANKS * LINES; i++) {
         snprintf(record, sizeof(record), "%3d %3d\n", i / RANKS, i % RANKS);
         assert_memory_equal(file + (size_t)i * RECORD, record, RECORD);
@@ -368,14 +364,14 @@ static void put_all(int first, bool dies)
 TEST(shares_are_in_order)
 {
     start(NODES);
-    put_all(0, false);
+    put_all(0);
     end();
 }
 
 TEST(a_node_without_contributions_exits)
 {
     start(NODES);
-    put_all(1, true);
+    put_all(1);
     end();
 }
 
@@ -431,8 +427,8 @@ TEST(programs_get_errors_that_their_users_can_fix)
 
 static void *finish_node(void *number)
 {
-    mpiio_ordered_finish(ordered[(intptr_t)number], NULL, NULL);
-    if ((intptr_t)number == 0)
+    mpiio_ordered_finish(ordered[*(int *)number], NULL, NULL);
+    if (*(int *)number == 0)
         atomic_store(&zero_has_ended, true);
     return NULL;
 }
@@ -442,7 +438,7 @@ TEST(all_leave_together)
 {
     struct mpiio_ordered_waiter waiter = {0};
     struct mpiio_share *share[2];
-    pthread_t thread[3];
+    int numbers[] = {0, 1, 2};
 
     start(3);
     all_leave = true;
@@ -455,10 +451,7 @@ TEST(all_leave_together)
     /* Each node closes what is open before any node leaves. */
     for (int i = 0; i < 3; i++)
         mpiio_ordered_close(ordered[i]);
-    for (intptr_t i = 0; i < 3; i++)
-        assert_int_equal(pthread_create(&thread[i], NULL, finish_node, (void *)i), 0);
-    for (int i = 0; i < 3; i++)
-        pthread_join(thread[i], NULL);
+    run_threads(3, finish_node, numbers, sizeof(*numbers));
     all_leave = false;
     assert_int_equal(atomic_load(&stores), 2);
     assert_memory_equal(file, "leftlast", 9);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests a FIFO behind a shared file pointer: etypes stay whole, and each goes to a single
    reader. */
-#include <pthread.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
@@ -9,6 +8,7 @@
 
 #include "folder_fixture.h"
 #include "pointers/stream.h"
+#include "threads.h"
 
 #define ETYPE   12
 #define READERS 4
@@ -55,7 +55,7 @@ TEST(refusals)
 }
 
 /* Writes all records, in pieces of random length. */
-static void *write_pieces(void *data)
+static void write_pieces(void)
 {
     static char all[RECORDS * ETYPE];
     int fd = open(path, O_WRONLY);
@@ -73,7 +73,6 @@ static void *write_pieces(void *data)
     if (write(fd, "rest", 4) != 4)
         abort();
     close(fd);
-    return NULL;
 }
 
 static struct mpiio_stream *source;
@@ -104,31 +103,25 @@ static void *read_records(void *data)
 
 TEST(records_are_whole)
 {
-    pthread_t readers[READERS], writer;
+    pthread_t readers[READERS];
     struct mpiio_stream_waiter waiter = {0};
     char small[ETYPE];
-    void *result;
 
     source = open_stream(false);
     assert_int_equal(mpiio_stream_read(source, small, ETYPE - 1, &waiter), -EINVAL);
-    for (int i = 0; i < READERS; i++)
-        assert_int_equal(pthread_create(&readers[i], NULL, read_records, NULL), 0);
-    assert_int_equal(pthread_create(&writer, NULL, write_pieces, NULL), 0);
-    pthread_join(writer, NULL);
-    for (int i = 0; i < READERS; i++) {
-        pthread_join(readers[i], &result);
-        assert_null(result);
-    }
+    start_threads(readers, READERS, read_records, source, 0);
+    write_pieces();
+    join_threads(readers, READERS);
     for (int i = 0; i < RECORDS; i++)
         assert_int_equal(seen[i], 1);
     mpiio_stream_free(source);
 }
 
-/* Writes RECORDS / READERS records, from number data on, several in each call. */
-static void *write_records(void *data)
+/* Writes RECORDS / READERS records, from this number on, several in each call. */
+static void *write_records(void *number)
 {
     struct mpiio_stream *out = open_stream(true);
-    unsigned first = (unsigned)(intptr_t)data, end = first + RECORDS / READERS, count;
+    unsigned first = *(unsigned *)number, end = first + RECORDS / READERS, count;
     char bytes[ETYPE * 500];
 
     for (; first < end; first += count) {
@@ -140,21 +133,22 @@ static void *write_records(void *data)
         if (mpiio_stream_write(out, bytes, count * ETYPE, &waiter) != (ssize_t)(count * ETYPE))
             abort();
     }
-    return out;
+    mpiio_stream_free(out);
+    return NULL;
 }
 
 /* Each record arrives once. */
 TEST(records_of_several_writers_are_whole)
 {
     char record[ETYPE], wanted[ETYPE];
+    unsigned first[READERS];
     pthread_t writers[READERS];
     int fd = open(path, O_RDWR);
-    void *out;
 
     memset(seen, 0, sizeof(seen));
-    for (intptr_t i = 0; i < READERS; i++)
-        assert_int_equal(
-            pthread_create(&writers[i], NULL, write_records, (void *)(i * (RECORDS / READERS))), 0);
+    for (unsigned i = 0; i < READERS; i++)
+        first[i] = i * (RECORDS / READERS);
+    start_threads(writers, READERS, write_records, first, sizeof(*first));
     for (int i = 0; i < RECORDS; i++) {
         unsigned number;
 
@@ -168,10 +162,7 @@ TEST(records_of_several_writers_are_whole)
         assert_memory_equal(record, wanted, ETYPE);
         assert_int_equal(seen[number]++, 0);
     }
-    for (int i = 0; i < READERS; i++) {
-        pthread_join(writers[i], &out);
-        mpiio_stream_free(out);
-    }
+    join_threads(writers, READERS);
     close(fd);
 }
 
