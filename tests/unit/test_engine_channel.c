@@ -5,8 +5,9 @@
 #include "unit.h"
 #include "cluster/engine_channel.h"
 
-/* Both ends of a channel. */
+/* Both ends of a channel, and memory to hand over. */
 static struct mpiio_channel *one, *other;
+static int memory;
 
 static int set_up(void **state)
 {
@@ -15,6 +16,7 @@ static int set_up(void **state)
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
     assert_int_equal(mpiio_channel_new(ends[0], &one), 0);
     assert_int_equal(mpiio_channel_new(ends[1], &other), 0);
+    memory = memfd_create("memory", MFD_CLOEXEC);
     return 0;
 }
 
@@ -22,6 +24,7 @@ static int tear_down(void **state)
 {
     mpiio_channel_free(one);
     mpiio_channel_free(other);
+    close(memory);
     return 0;
 }
 
@@ -42,7 +45,7 @@ static struct mpiio_message carry(const struct mpiio_message *message)
     return receive(message->type);
 }
 
-static struct mpiio_message hello(int memory)
+static struct mpiio_message hello(void)
 {
     return (struct mpiio_message){
         .type = MPIIO_MESSAGE_HELLO,
@@ -117,14 +120,12 @@ TEST(credentials_are_ignored, set_up, tear_down)
 
 TEST(hello_hands_the_memory_over, set_up, tear_down)
 {
-    int memory = memfd_create("slots", MFD_CLOEXEC);
-    struct mpiio_message sent = hello(memory);
+    struct mpiio_message sent = hello();
     struct mpiio_message got;
     char text[8] = {0};
 
     assert_int_equal(pwrite(memory, "dirty", 5, 0), 5);
     got = carry(&sent);
-    close(memory);
     assert_string_equal(got.hello.path, "/data/field.dat");
     assert_int_equal(got.hello.store, MPIIO_STORE_MPIIO);
     assert_int_equal(got.hello.coherence, MPIIO_COHERENCE_CLOSE_TO_OPEN);
@@ -141,8 +142,8 @@ TEST(hello_hands_the_memory_over, set_up, tear_down)
 
 TEST(hello_hands_over_what_members_there_are, set_up, tear_down)
 {
-    int memory = memfd_create("slots", MFD_CLOEXEC), members = memfd_create("spec", MFD_CLOEXEC);
-    struct mpiio_message sent = hello(memory);
+    int members = memfd_create("spec", MFD_CLOEXEC);
+    struct mpiio_message sent = hello();
     struct mpiio_message got;
     char text[8] = {0};
 
@@ -161,7 +162,6 @@ TEST(hello_hands_over_what_members_there_are, set_up, tear_down)
     assert_int_equal(pread(got.hello.memory, text, sizeof(text), 0), 0);
     close(got.hello.memory);
     close(got.hello.members);
-    close(memory);
     close(members);
 }
 
@@ -290,9 +290,8 @@ static size_t capture(const struct mpiio_message *message, char *bytes)
 
 TEST(cut_and_longer_messages_are_refused, set_up, tear_down)
 {
-    int memory = memfd_create("slots", MFD_CLOEXEC);
     struct mpiio_message messages[] = {
-        hello(memory),
+        hello(),
         {.type = MPIIO_MESSAGE_NODE, .node = {0, 1, 1}},
         {.type = MPIIO_MESSAGE_PEERS, .peers = {.homes = {4, 2, 2}, .addresses = memory}},
         {.type = MPIIO_MESSAGE_FAILED, .failed = {1, "reason"}},
@@ -317,12 +316,10 @@ TEST(cut_and_longer_messages_are_refused, set_up, tear_down)
         /* A descriptor is missing, or was not expected. */
         assert_int_equal(inject(bytes, length, brings ? -1 : memory), -EPROTO);
     }
-    close(memory);
 }
 
 TEST(wrong_values_are_refused, set_up, tear_down)
 {
-    int memory = memfd_create("addresses", MFD_CLOEXEC);
     struct mpiio_message wrong[] = {
         {.type = MPIIO_MESSAGE_NODE, .node = {2, 2, 1}},
         {.type = MPIIO_MESSAGE_NODE, .node = {0, 2, 0}},
@@ -343,7 +340,6 @@ TEST(wrong_values_are_refused, set_up, tear_down)
         length = capture(&wrong[i], bytes);
         assert_int_equal(inject(bytes, length, peers ? memory : -1), -EPROTO);
     }
-    close(memory);
     length = capture(&node, bytes);
     bytes[4]++; /* the version */
     assert_int_equal(inject(bytes, length, -1), -EPROTO);
