@@ -1,31 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-#include <fcntl.h>
-#include <pthread.h>
-#include <stdatomic.h>
-
-#include "unit.h"
+#include "slice_fixture.h"
 #include "core/base/clock.h"
 #include "core/cache/slots.h"
-#include "core/store_layers.h"
 
 /* ms; longer than anything takes */
 #define LONG 60000
 
-static char path[] = "/tmp/test_store_fence.XXXXXX";
-static struct mpiio_store *store;
+static struct opened file;
 
 static int set_up(void **state)
 {
-    int fd = mkstemp(path);
-
-    close(fd);
-    return fd < 0 || mpiio_store_open(path, O_RDWR, &store) != 0 ? -1 : 0;
+    file = open_slice(O_RDWR, NULL);
+    return 0;
 }
 
 static int tear_down(void **state)
 {
-    mpiio_store_close(store);
-    return unlink(path);
+    close_opened(&file);
+    return 0;
 }
 
 TEST(test_a_lease_runs_out_and_is_seen_by_who_maps_it)
@@ -64,29 +56,29 @@ static void count_wait(void *count)
 
 TEST(test_the_fence_waits_for_all_stores_to_end)
 {
-    int first = open(path, O_RDWR), second = open(path, O_RDWR);
+    int first = open_again(file.fd), second = open_again(file.fd);
     int ended = first, waits = 0;
 
-    assert_int_equal(mpiio_store_fence_await(store, 0, never, NULL), 0);
+    assert_int_equal(mpiio_store_fence_await(file.store, 0, never, NULL), 0);
     assert_true(mpiio_store_fence_enter(first));
     assert_true(mpiio_store_fence_enter(second));
-    assert_int_equal(mpiio_store_fence_await(store, 0, count_wait, &waits), -ETIMEDOUT);
+    assert_int_equal(mpiio_store_fence_await(file.store, 0, count_wait, &waits), -ETIMEDOUT);
     assert_int_equal(waits, 1);
     mpiio_store_fence_leave(second);
-    assert_int_equal(mpiio_store_fence_await(store, LONG, end_store, &ended), 0);
+    assert_int_equal(mpiio_store_fence_await(file.store, LONG, end_store, &ended), 0);
     assert_int_equal(ended, -1);
     /* The wait has not kept the fence, so an engine can enter it. */
     assert_true(mpiio_store_fence_enter(first));
     /* Acts as if the engine had exited. */
     close(first);
-    assert_int_equal(mpiio_store_fence_await(store, 0, never, NULL), 0);
+    assert_int_equal(mpiio_store_fence_await(file.store, 0, never, NULL), 0);
     close(second);
 }
 
 TEST(test_an_engine_does_not_wait)
 {
     struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    int engine = open(path, O_RDWR), other = open(path, O_RDWR);
+    int engine = open_again(file.fd), other = open_again(file.fd);
 
     assert_int_equal(fcntl(other, F_OFD_SETLK, &all), 0);
     assert_false(mpiio_store_fence_enter(engine));
