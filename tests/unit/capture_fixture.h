@@ -7,12 +7,9 @@
 #include "spec_fixture.h"
 #include "capture/views.h"
 
-static uint64_t seed = 1;
-
 static inline int64_t draw(int64_t below)
 {
-    seed = seed * 6364136223846793005 + 1442695040888963407;
-    return (int64_t)(seed >> 33) % below;
+    return (int64_t)((unsigned)rand() % (uint64_t)below);
 }
 
 static inline struct vs_spec *spec_of_view(const json_t *view, size_t ranks)
