@@ -110,8 +110,8 @@ static int setup(void **state)
 
     memset(&told, 0, sizeof(told));
     session = (struct fs_session){.mode = FS_MODE_SHARED};
-    session.spec = spec_from("{\"viewspec\": 1, \"file\": \"f\", \"ranks\": 2, \"view\": "
-                             "{\"etype\": \"int\", \"filetype\": {\"type\": \"scatter\"}}}");
+    session.spec = spec_from("{'viewspec': 1, 'file': 'f', 'ranks': 2, 'view': "
+                             "{'etype': 'int', 'filetype': {'type': 'scatter'}}}");
     session.store = open_store_for(fd, O_RDWR);
     close(fd);
     fs_tree_init(&session.tree, session.spec, false);

@@ -21,9 +21,9 @@ static int setup(void **state)
 {
     int fd = make_file();
 
-    model.spec = spec_from(
-        "{\"viewspec\": 1, \"file\": \"f\", \"ranks\": 40, \"view\": {\"etype\": \"double\", "
-        "\"disp\": \"100 / (39 - rank) + rank * 0\", \"filetype\": {\"type\": \"scatter\"}}}");
+    model.spec =
+        spec_from("{'viewspec': 1, 'file': 'f', 'ranks': 40, 'view': {'etype': 'double', "
+                  "'disp': '100 / (39 - rank) + rank * 0', 'filetype': {'type': 'scatter'}}}");
     model.store = open_store_for(fd, O_RDWR);
     close(fd);
     fs_tree_init(&model.tree, model.spec, true);

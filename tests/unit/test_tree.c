@@ -4,8 +4,8 @@
 #include "spec_fixture.h"
 #include "fusefs/names/tree.h"
 
-#define ONE_VIEW  "\"view\": {\"etype\": \"double\"}"
-#define TWO_VIEWS "\"views\": {\"even\": {\"etype\": \"double\"}, \"odd\": {\"etype\": \"byte\"}}"
+#define ONE_VIEW  "'view': {'etype': 'double'}"
+#define TWO_VIEWS "'views': {'even': {'etype': 'double'}, 'odd': {'etype': 'byte'}}"
 
 static const struct fs_node root = {.kind = FS_ROOT};
 static struct vs_spec *spec;
@@ -24,8 +24,7 @@ TEST_GROUP(NULL, free_spec)
 static void make_tree(int64_t ranks, const char *views, bool npy)
 {
     free_spec(NULL);
-    spec =
-        spec_from("{\"viewspec\": 1, \"file\": \"f\", \"ranks\": %" PRId64 ", %s}", ranks, views);
+    spec = spec_from("{'viewspec': 1, 'file': 'f', 'ranks': %" PRId64 ", %s}", ranks, views);
     fs_tree_init(&tree, spec, npy);
 }
 
