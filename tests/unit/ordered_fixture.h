@@ -149,12 +149,9 @@ static inline struct mpiio_ordered *make(int64_t ranks, int64_t etype, int64_t m
     etype_sizes[0] = (size_t)etype;
     etype_sizes[1] = 1;
     lengths[0] = lengths[1] = 0;
-    failure = open_failure = looks_left = 0;
-    over_failure = 0;
+    failure = open_failure = over_failure = looks_left = 0;
     stored_at = -1;
-    place_calls = 0;
-    later_from = 0;
-    later_to = 0;
+    place_calls = later_from = later_to = 0;
     on_place = NULL;
     begin_turns(1, ranks);
     assert_int_equal(mpiio_ordered_new(&options, &ordered), 0);
