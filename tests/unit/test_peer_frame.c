@@ -8,7 +8,7 @@ static uint8_t bytes[MPIIO_PEER_FRAME_MAX];
 /* Makes a frame of this type with a value in every field. */
 static struct mpiio_peer_frame make_frame(enum mpiio_peer_frame_type type)
 {
-    struct mpiio_peer_frame frame = {.type = type,
+    return (struct mpiio_peer_frame){.type = type,
                                      .number = 0x0102030405060708,
                                      .node = 6,
                                      .time = 10000,
@@ -17,8 +17,6 @@ static struct mpiio_peer_frame make_frame(enum mpiio_peer_frame_type type)
                                      .host = "node-6.example.org",
                                      .text = "why",
                                      .text_size = 3};
-
-    return frame;
 }
 
 TEST(test_frames_come_back)

@@ -47,12 +47,17 @@ static void drop_all(void)
     end_drop();
 }
 
-static void read_page(int64_t number)
+static void read_pages(int64_t number, int64_t count)
 {
     struct fs_stale_read read;
 
-    fs_stale_read_begin(&stale, &read, number * page, (size_t)page);
+    fs_stale_read_begin(&stale, &read, number * page, (size_t)(count * page));
     fs_stale_read_end(&stale, &read);
+}
+
+static void read_page(int64_t number)
+{
+    read_pages(number, 1);
 }
 
 /* Returns how many ranges must be dropped before a write of 8 bytes into this page is answered. */
@@ -259,11 +264,8 @@ TEST(two_who_join_find_the_drop_of_the_first, setup, teardown)
 
 TEST(ranges_are_cut_to_the_pages_of_the_write, setup, teardown)
 {
-    struct fs_stale_read read;
-
     drop_all();
-    fs_stale_read_begin(&stale, &read, 0, (size_t)(10 * page));
-    fs_stale_read_end(&stale, &read);
+    read_pages(0, 10);
     assert_int_equal(fs_stale_find(&stale, 3 * page - 1, (size_t)page + 2, LATE, 0, list, &sure),
                      1);
     assert_int_equal(list[0].start, 2 * page);
