@@ -71,14 +71,14 @@ static void print_share(const struct view_group *group, bool has_file)
         printf("nothing\n");
         return;
     }
-    if (share->bytes < 0)
+    if (share->bytes == INT64_MAX)
         printf("more than 2^63-1 bytes");
     else
         printf("%" PRId64 " byte%s", share->bytes, view_plural(share->bytes));
     if (share->bytes != share->file)
         printf(" (%" PRId64 " in the file)", share->file);
     printf(", %" PRId64 " etype%s", share->etypes, view_plural(share->etypes));
-    if (share->runs >= 0)
+    if (share->runs < INT64_MAX)
         printf(", %s%" PRId64 " run%s", share->about ? "up to " : "", share->runs,
                view_plural(share->runs));
     printf("%s%s\n", group->first == group->last ? "" : " each", has_file ? "" : ", a tile");
@@ -88,14 +88,14 @@ static void print_many(const struct view_survey *survey)
 {
     print_label("ranks");
     printf("%" PRId64 " ranks: ", survey->ranks);
-    if (survey->min.bytes >= 0 && survey->max.bytes >= 0)
+    if (survey->max.bytes < INT64_MAX)
         print_range(survey->min.bytes, survey->max.bytes);
     else
         printf("up to more than 2^63-1");
     printf(" bytes, ");
     print_range(survey->min.etypes, survey->max.etypes);
     printf(" etypes, ");
-    if (survey->min.runs >= 0 && survey->max.runs >= 0) {
+    if (survey->max.runs < INT64_MAX) {
         print_range(survey->min.runs, survey->max.runs);
         printf(" runs%s, ", survey->max.about ? " at most" : "");
     }
@@ -131,7 +131,7 @@ static void print_sum(const struct view_survey *survey, bool disjoint)
     int64_t tail = view_survey_tail(survey);
     int64_t rest = survey->file_size - survey->file - before - tail;
 
-    if (survey->file_size < 0 || survey->file < 0)
+    if (survey->file_size < 0 || survey->file == INT64_MAX)
         return;
     print_label("in all");
     if (!disjoint) {

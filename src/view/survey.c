@@ -16,20 +16,6 @@
 #define TILE_RUNS  65536
 #define TOTAL_RUNS ((int64_t)8 << 20)
 
-static int64_t add_capped(int64_t a, int64_t b)
-{
-    int64_t sum;
-
-    return a < 0 || b < 0 || __builtin_add_overflow(a, b, &sum) ? -1 : sum;
-}
-
-static int64_t multiply_capped(int64_t a, int64_t b)
-{
-    int64_t product;
-
-    return a < 0 || b < 0 || __builtin_mul_overflow(a, b, &product) ? -1 : product;
-}
-
 static int64_t count_joined(const struct vs_map *map, int64_t length)
 {
     struct vs_runs runs;
@@ -60,7 +46,7 @@ static void count_runs(const struct vs_map *map, int64_t positions, int64_t *bud
     rest = positions % facts->tile_size;
     if (facts->tile_runs > TILE_RUNS || *budget < 4 * facts->tile_runs) {
         share->runs =
-            add_capped(multiply_capped(tiles, facts->tile_runs), vs_min(rest, facts->tile_runs));
+            vs_add_capped(vs_mul_capped(tiles, facts->tile_runs), vs_min(rest, facts->tile_runs));
         share->about = true;
         return;
     }
@@ -70,8 +56,8 @@ static void count_runs(const struct vs_map *map, int64_t positions, int64_t *bud
         return;
     }
     one = count_joined(map, facts->tile_size);
-    share->runs = multiply_capped(tiles - 1, count_joined(map, 2 * facts->tile_size) - one);
-    share->runs = add_capped(share->runs, count_joined(map, facts->tile_size + rest));
+    share->runs = vs_mul_capped(tiles - 1, count_joined(map, 2 * facts->tile_size) - one);
+    share->runs = vs_add_capped(share->runs, count_joined(map, facts->tile_size + rest));
 }
 
 static struct view_share share_of(const struct vs_view *view, int64_t file_size, int64_t *budget)
@@ -82,8 +68,8 @@ static struct view_share share_of(const struct vs_view *view, int64_t file_size,
                                                      : vs_view_positions(view, file_size)};
 
     share.etypes = share.file / facts->etype_file_size;
-    share.bytes = multiply_capped(share.etypes, facts->etype_size);
-    if (share.bytes > 0)
+    share.bytes = vs_mul_capped(share.etypes, facts->etype_size);
+    if (share.bytes > 0 && share.bytes < INT64_MAX)
         share.bytes = vs_view_end(view, share.bytes);
     count_runs(map, share.file, budget, &share);
     return share;
@@ -127,7 +113,7 @@ static void add_share(struct view_survey *survey, const struct view_share *share
     survey->max.etypes = vs_max(survey->max.etypes, share->etypes);
     survey->max.runs = vs_max(survey->max.runs, share->runs);
     survey->max.about = survey->max.about || share->about;
-    survey->file = add_capped(survey->file, multiply_capped(share->file, copies));
+    survey->file = vs_add_capped(survey->file, vs_mul_capped(share->file, copies));
     add_group(survey, share, rank, copies);
 }
 
@@ -256,7 +242,7 @@ int view_survey(struct view_survey *survey, const struct vs_spec *spec, size_t i
     else if (result)
         view_failed(NULL, result);
     if (survey->step > 1) {
-        survey->file = -1;
+        survey->file = INT64_MAX;
         survey->groups = VIEW_GROUPS + 1;
     }
     return result ? VIEW_FAILED : VIEW_DONE;

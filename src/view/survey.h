@@ -11,9 +11,9 @@
    printed. */
 #define VIEW_GROUPS 8
 
-/* A rank's part of the file, or of a tile if there is no file. */
+/* A rank's part of the file, or of a tile if there is no file. INT64_MAX: beyond 2^63-2. */
 struct view_share {
-    int64_t bytes;  /* of the slice; -1: beyond 2^63-1 */
+    int64_t bytes;  /* of the slice */
     int64_t etypes; /* etypes in the slice */
     int64_t file;   /* bytes in the file */
     int64_t runs;   /* adjacent ones merged */
@@ -34,7 +34,7 @@ struct view_survey {
     int64_t extent_min, extent_max;
     int64_t tiles_min, tiles_max; /* INT64_MAX: unlimited */
     int64_t begin;       /* lowest displacement of a first etype; INT64_MAX: there is none */
-    int64_t file;        /* sum of the bytes in the file over all ranks; -1: unknown */
+    int64_t file;        /* sum of the bytes in the file over all ranks; INT64_MAX: unknown */
     int64_t tails;       /* bytes of the file in etypes that its end truncates */
     int64_t tail_begin;  /* displacement of the lowest of those etypes */
     int64_t overlapping; /* lowest rank whose own filetype overlaps; -1: none */
