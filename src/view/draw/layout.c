@@ -248,13 +248,15 @@ static int lay_out_array(struct draw_model *model, const struct view_args *args,
                          const struct draw_room *room)
 {
     const struct draw_survey *survey = &model->survey;
-    int64_t width = survey->sizes[survey->dimensions - 1], zoom = vs_max(room->zoom, 1);
+    int64_t width = survey->sizes[survey->dimensions - 1];
     int64_t first_plane;
 
     choose_part(model, args, &first_plane);
-    model->scale = choose_scale(width, vs_ceil_div(vs_ceil_div(width, room->array_columns), zoom));
-    model->scale_down = choose_scale(
-        model->array_lines, vs_ceil_div(vs_ceil_div(model->array_lines, room->array_lines), zoom));
+    model->scale =
+        choose_scale(width, vs_ceil_div(vs_ceil_div(width, room->array_columns), room->zoom));
+    model->scale_down =
+        choose_scale(model->array_lines,
+                     vs_ceil_div(vs_ceil_div(model->array_lines, room->array_lines), room->zoom));
     model->array_columns = vs_min(width, vs_mul_capped(model->scale, room->array_columns));
     model->array_lines =
         vs_min(model->array_lines, vs_mul_capped(model->scale_down, room->array_lines));

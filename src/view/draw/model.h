@@ -103,7 +103,7 @@ static inline int64_t draw_cell_count(const struct draw_model *model)
 struct draw_room {
     int64_t columns, lines;
     int64_t array_columns, array_lines, array_planes; /* for an array */
-    int64_t zoom; /* draws a smaller part, enlarged by this factor; 0 is the same as 1 */
+    int64_t zoom; /* draws a smaller part, enlarged by this factor */
 };
 
 /* Examines all ranks' views. Returns VIEW_DONE, or another status after a message on stderr. */
@@ -155,10 +155,10 @@ void draw_plane_name(const struct draw_model *model, int64_t plane, char *text, 
 int draw_paint(struct draw_model *model);
 
 /*
- * Returns the factor by which to enlarge the picture to distinguish ranks. It is above 1 if no cell
- * has a single owner, and the user has not chosen how much to draw.
+ * Enlarges *zoom to distinguish ranks if no cell has a single owner, and the user has not chosen
+ * how much to draw. Returns true if it did: then the picture must be laid out again.
  */
-int64_t draw_zoom(const struct draw_model *model, const struct view_args *args);
+bool draw_zoom(const struct draw_model *model, const struct view_args *args, int64_t *zoom);
 
 /* Private to mpiio-view draw: the picture as a figure. */
 

@@ -391,18 +391,21 @@ static int64_t root_of(int64_t number)
     return root;
 }
 
-int64_t draw_zoom(const struct draw_model *model, const struct view_args *args)
+bool draw_zoom(const struct draw_model *model, const struct view_args *args, int64_t *zoom)
 {
     int64_t fewest = 0;
 
     if (args->window || !draw_is_coarse(model))
-        return 1;
+        return false;
     for (int64_t i = 0; i < draw_cell_count(model); i++) {
         const struct draw_cell *cell = &model->cells[i];
         if (cell->kind == DRAW_WHOLE || cell->kind == DRAW_PART || cell->kind == DRAW_OVERLAP)
-            return 1;
+            return false;
         if (cell->kind == DRAW_MIXED && (!fewest || cell->owners < fewest))
             fewest = cell->owners;
     }
-    return fewest < 2 ? 1 : model->plane ? 2 * root_of(fewest) : fewest;
+    if (fewest < 2)
+        return false;
+    *zoom *= model->plane ? 2 * root_of(fewest) : fewest;
+    return true;
 }

@@ -477,17 +477,13 @@ int draw_svg(struct draw_model *model, const struct view_args *args)
                              .lines = LINES,
                              .array_columns = args->width ? args->width : ARRAY_COLUMNS,
                              .array_lines = ARRAY_LINES,
-                             .array_planes = ARRAY_PLANES};
-    int64_t zoom = 1;
+                             .array_planes = ARRAY_PLANES,
+                             .zoom = 1};
     int status;
 
-    do {
-        room.zoom = zoom;
-        status = draw_layout(model, args, &room);
-        if (!status)
-            status = draw_paint(model);
-        zoom *= status ? 1 : draw_zoom(model, args);
-    } while (!status && zoom > room.zoom);
+    do
+        status = draw_layout(model, args, &room) ? VIEW_FAILED : draw_paint(model);
+    while (!status && draw_zoom(model, args, &room.zoom));
     if (status)
         return status;
     gather_legend(&figure);

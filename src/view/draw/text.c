@@ -19,7 +19,6 @@ struct sheet {
     int number;  /* width of a line's number, before its displacement; 0: none */
     int label;   /* width of a displacement */
     int content; /* width of a cell's text, after the border */
-    int64_t zoom;
 };
 
 static const char *const marks[] = {
@@ -32,8 +31,7 @@ static int lay_out(struct draw_model *model, const struct view_args *args, int64
 {
     int digits = draw_digits(model->survey.ranks - 1);
 
-    *sheet =
-        (struct sheet){.model = model, .label = 6, .content = digits, .number = 3, .zoom = zoom};
+    *sheet = (struct sheet){.model = model, .label = 6, .content = digits, .number = 3};
     for (bool again = true; again;) {
         int64_t cell = sheet->content + 1, room = (width - sheet->label - 1) / cell;
         int64_t array = (width - sheet->label - sheet->number - 2) / cell;
@@ -193,12 +191,9 @@ int draw_text(struct draw_model *model, const struct view_args *args, int64_t wi
     int64_t zoom = 1;
     int status;
 
-    do {
-        status = lay_out(model, args, width, zoom, &sheet);
-        if (!status)
-            status = draw_paint(model);
-        zoom *= status ? 1 : draw_zoom(model, args);
-    } while (!status && zoom > sheet.zoom);
+    do
+        status = lay_out(model, args, width, zoom, &sheet) ? VIEW_FAILED : draw_paint(model);
+    while (!status && draw_zoom(model, args, &zoom));
     if (status)
         return status;
     sheet.color = color;
