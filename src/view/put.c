@@ -21,25 +21,6 @@ struct copy {
     struct view_progress progress;
 };
 
-/* Fills the buffer from stdin, or up to the end of the input. Returns the number of bytes, or a
-   negative errno. */
-static ssize_t read_chunk(char *buffer)
-{
-    size_t have = 0;
-
-    while (have < CHUNK) {
-        ssize_t got = read(STDIN_FILENO, buffer + have, CHUNK - have);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return -errno;
-        if (got == 0)
-            break;
-        have += (size_t)got;
-    }
-    return (ssize_t)have;
-}
-
 /* Reports why writing at copy->offset fails. */
 static void say_failed(const struct copy *copy, int error)
 {
@@ -79,19 +60,20 @@ static int copy_input(struct copy *copy)
 {
     int64_t begin = copy->offset;
     struct stat st;
-    int status = VIEW_DONE;
-    ssize_t got;
+    int status;
+    size_t got;
 
     view_progress_start(&copy->progress, !isatty(STDIN_FILENO), NULL,
                         fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode) ? st.st_size : 0);
-    while (!status && (got = read_chunk(copy->buffer)) != 0) {
-        if (got < 0) {
+    do {
+        got = fread(copy->buffer, 1, CHUNK, stdin);
+        if (ferror(stdin)) {
             view_progress_end(&copy->progress);
-            return view_failed("standard input", got);
+            return view_failed("standard input", -errno);
         }
-        status = write_chunk(copy, (size_t)got);
+        status = write_chunk(copy, got);
         view_progress_step(&copy->progress, copy->offset - begin);
-    }
+    } while (!status && got == CHUNK);
     view_progress_end(&copy->progress);
     return status;
 }
