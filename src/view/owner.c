@@ -19,11 +19,6 @@
 #define PORTION     4096
 #define MAX_THREADS 16
 
-struct found {
-    struct vs_owner *list;
-    size_t count, room;
-};
-
 /* The search in one view, shared by the threads. */
 struct search {
     struct vs_owner_query query;
@@ -32,20 +27,20 @@ struct search {
     atomic_bool stop;
     const char *member; /* the member that has the byte: the end of each line */
     pthread_mutex_t lock;
-    struct found found;    /* guarded by lock */
-    struct vs_error error; /* guarded by lock */
+    struct vs_owner *found; /* guarded by lock; so are the next ones */
+    size_t count, room;
+    struct vs_error error;
 };
 
 /* Returns false if out of memory. */
 static bool keep_owner(struct search *search, const struct vs_owner *owner)
 {
-    struct found *found = &search->found;
     bool room;
 
     pthread_mutex_lock(&search->lock);
-    room = VS_LIST_ROOM(found->list, found->count, found->room);
+    room = VS_LIST_ROOM(search->found, search->count, search->room);
     if (room)
-        found->list[found->count++] = *owner;
+        search->found[search->count++] = *owner;
     pthread_mutex_unlock(&search->lock);
     return room;
 }
@@ -156,11 +151,11 @@ static int search_view(const struct view_args *args, const struct vs_spec *spec,
     search_ranks(&search, (int)sysconf(_SC_NPROCESSORS_ONLN));
     if (search.error.code)
         status = view_spec_failed(&search.error);
-    else if (search.found.count > 1)
-        qsort(search.found.list, search.found.count, sizeof(*search.found.list), by_rank);
-    for (size_t i = 0; !status && i < search.found.count && !ferror(stdout); i++)
-        print_owner(&search, search.found.list[i].rank, search.found.list[i].offset);
-    free(search.found.list);
+    else if (search.count > 1)
+        qsort(search.found, search.count, sizeof(*search.found), by_rank);
+    for (size_t i = 0; !status && i < search.count && !ferror(stdout); i++)
+        print_owner(&search, search.found[i].rank, search.found[i].offset);
+    free(search.found);
     return status;
 }
 
