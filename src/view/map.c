@@ -56,23 +56,25 @@ static int64_t position_of(const struct vs_view *view, int64_t offset, bool last
     return last ? run.position + run.file - 1 : run.position;
 }
 
-/* Prints a run that lies in members, split where the member changes. */
-static int print_members(const struct vs_view *view, struct vs_run run, struct mpiio_store *store)
+/* Prints a run. If it lies in members (else NULL), splits it where the member changes. */
+static int print_run(const struct vs_view *view, struct vs_run run, struct mpiio_store *members)
 {
     struct mpiio_member_place place;
-    struct stat st;
-    int error = mpiio_store_stat(store, &st);
+    struct stat st = {0};
+    int error = members ? mpiio_store_stat(members, &st) : 0;
 
     while (!error && run.length > 0) {
         place = (struct mpiio_member_place){.member = -1, .length = run.length};
         if (run.displacement < st.st_size)
-            error = mpiio_assembled_find(mpiio_store_file(store), run.displacement, &place);
+            error = mpiio_assembled_find(mpiio_store_file(members), run.displacement, &place);
         if (place.length > run.length)
             place.length = run.length;
         printf("%" PRId64 "\t%" PRId64 "\t%" PRId64,
                vs_view_offset(view, vs_elements_offset(view, run.position)), run.displacement,
                place.length);
-        if (place.member < 0)
+        if (!members)
+            printf("\n");
+        else if (place.member < 0)
             printf("\t-\t-\n");
         else
             printf("\t%" PRId64 "\t%" PRId64 "\n", place.member, place.displacement);
@@ -93,13 +95,8 @@ static int print_runs(const struct vs_view *view, struct mpiio_store *members, i
     int status = VIEW_DONE;
 
     vs_runs_start(&runs, vs_view_map(view), start, end - start);
-    while (!status && !ferror(stdout) && vs_runs_next(&runs, &run)) {
-        int64_t offset = vs_view_offset(view, vs_elements_offset(view, run.position));
-        if (members)
-            status = print_members(view, run, members);
-        else
-            printf("%" PRId64 "\t%" PRId64 "\t%" PRId64 "\n", offset, run.displacement, run.length);
-    }
+    while (!status && !ferror(stdout) && vs_runs_next(&runs, &run))
+        status = print_run(view, run, members);
     return status;
 }
 
