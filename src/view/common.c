@@ -19,11 +19,6 @@
 
 /* Functions that the subcommands share: messages, files and views, output, progress. */
 
-void view_version(void)
-{
-    printf("mpiio-view %s\n", MPIIO_VERSION);
-}
-
 void view_message(const char *format, ...)
 {
     va_list args;

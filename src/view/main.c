@@ -371,7 +371,7 @@ static int parse_args(const struct view_command *command, int argc, char **argv,
             return VIEW_DONE;
         }
         if (option->letter == 'V') {
-            view_version();
+            puts("mpiio-view " MPIIO_VERSION);
             return VIEW_DONE;
         }
         status = take_option(command, option, is_long, args);
@@ -489,7 +489,7 @@ static int run_subcommand(int argc, char **argv)
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
         return print_help();
     if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
-        view_version();
+        puts("mpiio-view " MPIIO_VERSION);
         return VIEW_DONE;
     }
     for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)

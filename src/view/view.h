@@ -138,9 +138,6 @@ static inline const char *view_plural(int64_t number)
     return number == 1 ? "" : "s";
 }
 
-/* Prints the command's name and version on stdout. */
-void view_version(void);
-
 /* Prints "mpiio-view: TEXT" and a newline on stderr. */
 __attribute__((format(printf, 1, 2))) void view_message(const char *format, ...);
 
