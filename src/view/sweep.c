@@ -417,7 +417,7 @@ static int check_size(struct sweep *sweep, struct pair *pair, int64_t number)
 /* Copies length bytes of the source, data or not, to the same position. */
 static int copy_bytes(struct sweep *sweep, int64_t offset, int64_t length)
 {
-    int to = mpiio_store_fd(sweep->files->to);
+    struct mpiio_counters unused = {0};
 
     while (length > 0) {
         int64_t got = mpiio_store_read_file(sweep->files->from, sweep->buffer,
@@ -427,14 +427,13 @@ static int copy_bytes(struct sweep *sweep, int64_t offset, int64_t length)
                         vs_spec_file(sweep->files->spec));
         if (got < 0)
             return fail_file(sweep, vs_spec_file(sweep->files->spec), (int)got);
-        for (int64_t done = 0; done < got;) {
-            ssize_t put = pwrite(to, sweep->buffer + done, (size_t)(got - done), offset + done);
-            if (put < 0 && errno != EINTR)
-                return fail_file(sweep, sweep->files->output, -errno);
-            done += put > 0 ? put : 0;
-        }
-        offset += got;
-        length -= got;
+        /* Bytes after an error are read again, and the error is reported then. */
+        int64_t put = mpiio_file_pwrite(mpiio_store_file(sweep->files->to), sweep->buffer,
+                                        (size_t)got, offset, &unused);
+        if (put < 0)
+            return fail_file(sweep, sweep->files->output, (int)put);
+        offset += put;
+        length -= put;
     }
     return VIEW_DONE;
 }
