@@ -145,17 +145,19 @@ static int add_all(struct view_mounts *mounts, struct view_mounts *old)
     return error;
 }
 
-/* Adds the mount at a place. Sends no request to the mount, which may hang. Returns -ENOENT if
-   there is none. */
+/* Adds the mount at a place. Sends no request to the mount, which may hang. Returns VIEW_FAILED
+   after a message if there is none, or a negative errno. */
 static int add_place(struct view_mounts *mounts, struct view_mounts *old, const char *place)
 {
     struct mounts_mount mount;
+    bool found = !mounts_find(place, &mount);
 
-    if (mounts_find(place, &mount))
-        return -ENOENT;
-    close(mount.parent);
-    return strcmp(mount.entry.type, "fuse.mpiio") ? -ENOENT
-                                                  : add_mount(mounts, old, mount.entry.place);
+    if (found)
+        close(mount.parent);
+    if (found && !strcmp(mount.entry.type, "fuse.mpiio"))
+        return add_mount(mounts, old, mount.entry.place);
+    view_message("%s: no mount of mpiio-mount", place);
+    return VIEW_FAILED;
 }
 
 /* Frees all. A child that is blocked in a mount is left behind. */
@@ -165,28 +167,6 @@ static void free_mounts(struct view_mounts *mounts)
         release_mount(&mounts->list[i]);
     free(mounts->list);
     *mounts = (struct view_mounts){0};
-}
-
-/*
- * Finds the mounts at places, or all readable ones if there are none, in the order of the kernel's
- * table. Returns 0 or a negative errno; on -ENOENT, *missing is the place without a mount of type
- * fuse.mpiio. Keeps the state of mounts that still exist.
- */
-static int find_mounts(struct view_mounts *mounts, char *const *places, const char **missing)
-{
-    struct view_mounts old = *mounts;
-    int error = 0;
-
-    *mounts = (struct view_mounts){0};
-    if (!*places)
-        error = add_all(mounts, &old);
-    for (; *places && !error; places++) {
-        error = add_place(mounts, &old, *places);
-        if (error == -ENOENT)
-            *missing = *places;
-    }
-    free_mounts(&old);
-    return error;
 }
 
 /* Returns the number at a path of keys, such as "requests.read", in stats; 0 if there is none. */
@@ -444,18 +424,24 @@ static int write_metrics(const struct view_args *args, const struct view_mounts 
     return status;
 }
 
+/*
+ * Reads the statistics of the mounts at the operands, or of all readable ones if there are none, in
+ * the order of the kernel's table. Keeps the state of mounts that still exist.
+ */
 static int look_at_mounts(const struct view_args *args, struct view_mounts *mounts)
 {
-    const char *missing = NULL;
-    int error = find_mounts(mounts, args->operands, &missing);
+    struct view_mounts old = *mounts;
+    int error = 0;
 
-    if (error) {
-        view_message("%s%s%s", missing ? missing : "", missing ? ": " : "",
-                     missing ? "no mount of mpiio-mount" : strerror(-error));
-        return VIEW_FAILED;
-    }
-    read_mounts(mounts);
-    return VIEW_DONE;
+    *mounts = (struct view_mounts){0};
+    if (!*args->operands)
+        error = add_all(mounts, &old);
+    for (char *const *place = args->operands; *place && !error; place++)
+        error = add_place(mounts, &old, *place);
+    free_mounts(&old);
+    if (!error)
+        read_mounts(mounts);
+    return error < 0 ? view_failed(NULL, error) : error;
 }
 
 static int run_top(const struct view_args *args, const struct vs_spec *spec)
