@@ -142,45 +142,28 @@ static json_t *merge_integers(json_t *const *values, size_t count)
 
 static json_t *merge_values(json_t *const *values, size_t count);
 
-/* Merges member `key` of each object, or element `index` of each array if key is NULL. */
-static json_t *merge_members(json_t *const *values, size_t count, const char *key, size_t index)
+/* Merges objects member by member, or arrays element by element. */
+static json_t *merge_members(json_t *const *values, size_t count)
 {
-    json_t **members = calloc(count, sizeof(*members)), *merged = NULL;
+    json_t *merged = json_is_object(values[0]) ? json_object() : json_array();
+    json_t **members = calloc(count, sizeof(*members));
+    size_t size = json_object_size(values[0]) + json_array_size(values[0]);
+    void *member = json_object_iter(values[0]);
+    int error = members ? 0 : -1;
 
-    if (members == NULL)
-        return NULL;
-    for (size_t i = 0; i < count; i++)
-        members[i] = key ? json_object_get(values[i], key) : json_array_get(values[i], index);
-    merged = merge_values(members, count);
-    free(members);
-    return merged;
-}
-
-static json_t *merge_objects(json_t *const *values, size_t count)
-{
-    json_t *merged = json_object(), *member;
-    const char *key;
-
-    json_object_foreach(
-        values[0], key,
-        member) if (json_object_set_new(merged, key, merge_members(values, count, key, 0)))
-    {
-        json_decref(merged);
-        return NULL;
+    for (size_t m = 0; m < size && !error; m++) {
+        const char *key = json_object_iter_key(member); /* NULL in an array */
+        for (size_t i = 0; i < count; i++)
+            members[i] = key ? json_object_get(values[i], key) : json_array_get(values[i], m);
+        error = key ? json_object_set_new(merged, key, merge_values(members, count))
+                    : json_array_append_new(merged, merge_values(members, count));
+        member = json_object_iter_next(values[0], member);
     }
-    return merged;
-}
-
-static json_t *merge_arrays(json_t *const *values, size_t count)
-{
-    json_t *merged = json_array();
-
-    for (size_t i = 0; i < json_array_size(values[0]); i++)
-        if (json_array_append_new(merged, merge_members(values, count, NULL, i))) {
-            json_decref(merged);
-            return NULL;
-        }
-    return merged;
+    free(members);
+    if (!error)
+        return merged;
+    json_decref(merged);
+    return NULL;
 }
 
 /* Returns one value for all ranks as a new reference, or NULL if there is none. */
@@ -192,9 +175,8 @@ static json_t *merge_values(json_t *const *values, size_t count)
         return json_incref(values[0]);
     if (json_is_integer(values[0]))
         return merge_integers(values, count);
-    if (json_is_object(values[0]))
-        return merge_objects(values, count);
-    return json_is_array(values[0]) ? merge_arrays(values, count) : NULL;
+    return json_is_object(values[0]) || json_is_array(values[0]) ? merge_members(values, count)
+                                                                 : NULL;
 }
 
 /* A key of a view, and the value that omitting it means; NULL: none. */
