@@ -387,6 +387,7 @@ void run_grant_ask(int fd)
     struct run_held held;
     const char *why;
 
+    run_leave(fd); /* the previous file of this number was closed by a call that is not caught */
     if (run_inside > 0 || !may_be_slice(fd, &known) || !run_is_home())
         return;
     run_hold(&held);

@@ -8,7 +8,8 @@
 struct run_open;
 
 /*
- * Asks the daemon for a grant of the slice that was just opened as fd, and enters it in the table.
+ * Asks the daemon for a grant of the slice that was just opened as fd, and enters it in the table,
+ * from which it removes an earlier file of this number.
  * Costs almost nothing if fd is not a slice. Keeps errno. Thread-safe.
  */
 void run_grant_ask(int fd);

@@ -29,7 +29,6 @@ static int note_opened(int fd)
         return fd;
     if (run_inside > 0)
         return run_raise(fd);
-    run_leave(fd); /* the previous file of this number was closed by a call that is not caught */
     run_grant_ask(fd);
     return fd;
 }

@@ -191,7 +191,6 @@ static FILE *note_opened(FILE *file, const char *mode)
     if (file == NULL || run_inside > 0)
         return file;
     fd = RUN_NEXT(fileno)(file);
-    run_leave(fd); /* the previous file of this number was closed by a call that is not caught */
     run_grant_ask(fd);
     if (run_is_seekable(fd) && !has_encoding(mode))
         file = make_stream(file);
@@ -249,7 +248,6 @@ static void renew_stream(struct run_stream *stream)
         fseek(file, 0, SEEK_END);
     clearerr(file);
     file->_flags = (file->_flags & ~(NO_READS | NO_WRITES)) | flags;
-    run_leave(fd);
     run_grant_ask(fd);
 }
 
