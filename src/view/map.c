@@ -72,7 +72,7 @@ static int print_run(const struct vs_view *view, struct vs_run run, struct mpiio
         printf("%" PRId64 "\t%" PRId64 "\t%" PRId64,
                vs_view_offset(view, vs_elements_offset(view, run.position)), run.displacement,
                place.length);
-        if (!members)
+        if (members == NULL)
             printf("\n");
         else if (place.member < 0)
             printf("\t-\t-\n");
