@@ -49,8 +49,7 @@ struct sweep {
     int64_t done;
 
     /* Results of the survey of slices. */
-    struct range all;
-    struct range filled; /* slices outside have no bytes; equals all until the survey ends */
+    struct range filled; /* slices outside have no bytes; all slices until the survey ends */
     struct range found;  /* slices with bytes that the survey has found so far */
     bool surveyed;
     struct vs_cover *cover; /* of the new file */
@@ -151,13 +150,13 @@ static int64_t view_ranks(const struct sweep *sweep, size_t view)
     return vs_spec_view_is_common(sweep->files->spec, view) ? 1 : vs_spec_ranks(sweep->files->spec);
 }
 
-static int64_t count_pairs(const struct sweep *sweep)
+static struct range all_pairs(const struct sweep *sweep)
 {
-    int64_t count = 0;
+    struct range all = {0};
 
     for (size_t view = 0; view < vs_spec_view_count(sweep->files->spec); view++)
-        count += view_ranks(sweep, view);
-    return count;
+        all.end += view_ranks(sweep, view);
+    return all;
 }
 
 /* A function that handles part number `number` of a slice. */
@@ -508,7 +507,7 @@ static int convert_all(struct sweep *sweep)
     for (int64_t number = 0; sweep->overlapping && number < parts && !status; number++)
         status = for_each_pair(sweep, verify_part, number);
     sweep->new_size = lseek(mpiio_store_fd(sweep->files->to), 0, SEEK_END);
-    return status ? status : for_pairs(sweep, sweep->all, check_size, 0);
+    return status ? status : for_pairs(sweep, all_pairs(sweep), check_size, 0);
 }
 
 /* Finds out if slices of the new file may share bytes. If so, all parts are verified at the end. */
@@ -528,14 +527,14 @@ static int find_overlaps(struct sweep *sweep)
 
 static int prepare_sweep(struct sweep *sweep)
 {
-    int64_t count = count_pairs(sweep);
+    int64_t count = all_pairs(sweep).end;
     struct stat st;
     int error = mpiio_store_stat(sweep->files->from, &st);
 
     if (error)
         return fail_file(sweep, vs_spec_file(sweep->files->spec), error);
     sweep->file_size = st.st_size;
-    sweep->all = sweep->filled = (struct range){0, count};
+    sweep->filled = all_pairs(sweep);
     sweep->part = count > MAX_OPEN ? MANY_PART : SWEPT / count;
     sweep->part = vs_max(MIN_PART, vs_min(sweep->part, MAX_PART));
     sweep->cover = vs_cover_new();
@@ -561,7 +560,7 @@ int view_sweep(const struct view_sweep *files)
     int status = prepare_sweep(sweep);
 
     if (!status)
-        status = for_pairs(sweep, sweep->all, survey_slice, 0);
+        status = for_each_pair(sweep, survey_slice, 0);
     sweep->filled = sweep->found;
     sweep->surveyed = true;
     if (!status)
@@ -574,7 +573,7 @@ int view_sweep(const struct view_sweep *files)
         status = convert_all(sweep);
         view_progress_end(&sweep->progress);
     }
-    for (int64_t i = 0; sweep->pairs && i < count_pairs(sweep); i++)
+    for (int64_t i = 0; sweep->pairs && i < all_pairs(sweep).end; i++)
         close_pair(&sweep->pairs[i]);
     free(sweep->pairs);
     free(sweep->buffer);
