@@ -85,21 +85,20 @@ static int put_spec(const struct view_args *args, const struct vs_spec *target,
 }
 
 /* Fills a new file, open as fd. */
-static int fill_output(const struct view_sweep *files, int fd)
+static int fill_output(struct view_sweep *files, int fd)
 {
-    struct view_sweep own = *files;
     char self[MPIIO_FD_LINK_SIZE];
 
     mpiio_fd_link(fd, self);
-    int error = mpiio_store_open(self, O_RDWR, &own.to);
+    int error = mpiio_store_open(self, O_RDWR, &files->to);
     if (error)
         return view_failed(files->output, error);
-    int status = view_sweep(&own);
-    mpiio_store_close(own.to);
+    int status = view_sweep(files);
+    mpiio_store_close(files->to);
     return status;
 }
 
-static int put_files(const struct view_args *args, const struct view_sweep *files, mode_t mode)
+static int put_files(const struct view_args *args, struct view_sweep *files, mode_t mode)
 {
     struct view_output data, spec = {.fd = -1};
     int status = view_output_open(&data, args->output, args->force);
@@ -139,7 +138,7 @@ static int check_names(const struct view_args *args, const struct vs_spec *from,
     return VIEW_DONE;
 }
 
-static int convert_file(const struct view_args *args, const struct view_sweep *files)
+static int convert_file(const struct view_args *args, struct view_sweep *files)
 {
     struct stat st;
     int error = mpiio_store_stat(files->from, &st), status;
