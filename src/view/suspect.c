@@ -214,7 +214,7 @@ static void look_at_order(struct look *look)
 {
     const struct vs_view_facts *facts = vs_view_facts(look->survey->first);
     const struct vs_array *array = facts->array;
-    int64_t row, column, total = 1, longer;
+    int64_t row, column, room = 1;
     double other, own, half;
     bool big;
 
@@ -224,15 +224,15 @@ static void look_at_order(struct look *look)
         return;
     row = array->sizes[array->fortran ? 0 : array->dimensions - 1];
     column = array->sizes[array->fortran ? array->dimensions - 1 : 0];
-    longer = row > column ? row : column;
     for (int64_t i = 0; i < array->dimensions; i++)
-        if (__builtin_mul_overflow(total, array->sizes[i], &total))
+        if (__builtin_mul_overflow(room, array->sizes[i], &room))
             return;
-    if (row == column || column < 4 || total <= longer + IN_A_ROW)
+    room -= vs_max(row, column) + IN_A_ROW;
+    if (row == column || column < 4 || room <= 0)
         return;
-    other = difference_of(look, facts->basic, total - longer - IN_A_ROW, column, big);
-    own = difference_of(look, facts->basic, total - longer - IN_A_ROW, row, big);
-    half = difference_of(look, facts->basic, total - longer - IN_A_ROW, column / 2, big);
+    other = difference_of(look, facts->basic, room, column, big);
+    own = difference_of(look, facts->basic, room, row, big);
+    half = difference_of(look, facts->basic, room, column / 2, big);
     if (isfinite(other) && own > 2 * other && half > 2 * other)
         view_message("warning: %s: the array's order looks wrong: values that are %" PRId64
                      " elements apart differ less than those %" PRId64
