@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "viewspec/base/integer.h"
 #include "viewspec/members/members.h"
 
 /* Blocks of values that text headers describe. */
@@ -92,19 +94,18 @@ void from_brick_add_numbered(struct from_brick *brick, struct from_span pattern,
    has fewer lines, or they have more than LINES_MAX bytes. */
 static int64_t skip_lines(const char *path, int64_t at, int64_t lines)
 {
-    if (!lines)
-        return at;
-    FILE *file = from_open_text(path);
-    bool found = file && !fseeko(file, (off_t)at, SEEK_SET);
+    int64_t end = at + LINES_MAX, length = 1, size;
+    char text[LINES_MAX / 256];
+    int fd = lines ? from_open_regular(path, &size) : -1;
 
-    for (int64_t read = 0; found && lines; at++, read++) {
-        int c = read < LINES_MAX ? getc_unlocked(file) : EOF;
-        found = c != EOF;
-        lines -= c == '\n';
+    while (fd >= 0 && lines && length > 0) {
+        length = at < end ? from_read(&fd, text, sizeof(text), at) : 0;
+        for (int64_t i = 0; i < length && lines; i++, at++)
+            lines -= text[i] == '\n';
     }
-    if (file)
-        fclose(file);
-    return found ? at : -1;
+    if (fd >= 0)
+        close(fd);
+    return lines ? -1 : at;
 }
 
 /* Refuses all variables of the header. Returns -1. */
@@ -123,8 +124,8 @@ __attribute__((format(printf, 2, 3))) static int64_t refuse_all(const struct fro
     return -1;
 }
 
-/* Returns the displacement of a block in a file of size bytes. Returns -1 after refusing all
-   variables if it has none. */
+/* Returns the displacement of a block in a file of size bytes, or INT64_MAX if that is larger.
+   Returns -1 after refusing all variables if it has none. */
 static int64_t find_block(const struct from_brick *brick, const char *path, int64_t bytes,
                           int64_t size)
 {
@@ -136,9 +137,10 @@ static int64_t find_block(const struct from_brick *brick, const char *path, int6
                    : refuse_all(brick, "%s is truncated: %" PRId64 " bytes of at least %" PRId64,
                                 path, size, bytes);
     at = skip_lines(path, brick->start, brick->skipped);
-    if (at >= 0 && !__builtin_add_overflow(at, brick->disp, &at) && at <= INT64_MAX - bytes)
-        return at;
-    return refuse_all(brick, "%s has fewer than %" PRId64 " lines to skip", path, brick->skipped);
+    if (at < 0)
+        return refuse_all(brick, "%s has fewer than %" PRId64 " lines to skip", path,
+                          brick->skipped);
+    return vs_add_capped(at, brick->disp);
 }
 
 /* Does the same in a data file. Returns -1 also if the file does not exist or, as one of several,
@@ -158,7 +160,7 @@ static int64_t find_in(const struct from_brick *brick, const char *path, int64_t
         return at;
     return refuse_all(
         brick, "%s is truncated: %lld bytes of at least %" PRId64 " (truncate -s adds zeros)", path,
-        (long long)st.st_size, at + bytes);
+        (long long)st.st_size, vs_add_capped(at, bytes));
 }
 
 static json_t *members_of(const struct from_brick *brick, int64_t bytes, json_t *disps)

@@ -3,7 +3,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -31,26 +30,6 @@ const struct from_format *from_format_of(const struct from_bytes *head)
 #define FIRST_BYTES ((size_t)1 << 16)
 /* The maximum size of a header in bytes. */
 #define MOST_BYTES ((size_t)1 << 28)
-
-FILE *from_open_text(const char *path)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    struct stat st;
-    FILE *file = NULL;
-
-    if (fd < 0)
-        return NULL;
-    if (fstat(fd, &st) == 0 && !S_ISREG(st.st_mode))
-        errno = EINVAL;
-    else
-        file = fdopen(fd, "r");
-    if (file == NULL) {
-        int why = errno;
-        close(fd);
-        errno = why;
-    }
-    return file;
-}
 
 bool from_has_suffix(const char *path, const char *suffix)
 {
@@ -145,20 +124,16 @@ static int read_head(struct from_file *file, const struct from_source *source, f
 
 int from_head(struct from_file *file, from_parser *parse, void *argument)
 {
-    int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), code;
-    struct from_source source = {from_read, &fd, 0};
-    struct stat st;
+    struct from_source source = {.read = from_read};
+    int fd = from_open_regular(file->path, &source.size), code;
 
-    if (fd < 0 || fstat(fd, &st) != 0) {
-        code = from_fail_code(file->error, -errno, file->path);
-    } else if (!S_ISREG(st.st_mode)) {
-        code = from_wrong(file, "not a regular file");
-    } else {
-        source.size = st.st_size;
-        code = read_head(file, &source, parse, argument);
-    }
-    if (fd >= 0)
-        close(fd);
+    if (fd == -EINVAL)
+        return from_wrong(file, "not a regular file");
+    if (fd < 0)
+        return from_fail_code(file->error, fd, file->path);
+    source.self = &fd;
+    code = read_head(file, &source, parse, argument);
+    close(fd);
     return code;
 }
 

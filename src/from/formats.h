@@ -2,8 +2,6 @@
 #ifndef FROM_FORMATS_H
 #define FROM_FORMATS_H
 
-#include <stdio.h>
-
 #include "from.h"
 
 /* The supported formats. Each has a source of that name; hdf5.c has HDF5's subfiles, too. */
@@ -38,10 +36,6 @@ int from_open(const char *path, struct from_wanted wanted, struct from_file **fi
               struct vs_error *error);
 
 /* Reading files. */
-
-/* Opens a regular file for reading. Fails with EINVAL, without blocking, for any other type.
-   Returns NULL with errno set on failure. */
-FILE *from_open_text(const char *path);
 
 /* Returns true if a path ends with suffix, and has something before it. */
 bool from_has_suffix(const char *path, const char *suffix);

@@ -2,10 +2,12 @@
 #include "from.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "viewspec/base/list.h"
@@ -159,6 +161,22 @@ int64_t from_end(const struct from_variable *variable)
         __builtin_add_overflow(end, variable->at, &end))
         return -1;
     return end - variable->gap;
+}
+
+int from_open_regular(const char *path, int64_t *size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), code = 0;
+    struct stat st;
+
+    if (fd < 0 || fstat(fd, &st) != 0)
+        code = -errno;
+    else if (!S_ISREG(st.st_mode))
+        code = -EINVAL;
+    else
+        *size = st.st_size;
+    if (code && fd >= 0)
+        close(fd);
+    return code ? code : fd;
 }
 
 int64_t from_read(void *self, void *buffer, size_t length, int64_t at)

@@ -125,6 +125,10 @@ struct from_format {
     char *(*find)(const char *name);
 };
 
+/* Opens a regular file for reading, and sets *size to its size in bytes. Returns the descriptor, or
+   a negative errno: -EINVAL, without blocking, if the file is of another type. */
+int from_open_regular(const char *path, int64_t *size);
+
 /* Implements read of struct from_source. self points to a descriptor. */
 int64_t from_read(void *self, void *buffer, size_t length, int64_t at);
 

@@ -228,33 +228,33 @@ static int read_line(struct stripes *stripes, const char *line)
     return from_paths_add(&stripes->paths, find_subfile(stripes, line));
 }
 
-static int read_config(struct stripes *stripes, struct vs_error *error)
+/* Implements from_parser: reads the config. */
+static int read_config(struct from_file *file, const struct from_bytes *head, void *argument)
 {
-    FILE *file = from_open_text(stripes->config);
-    char *line = NULL;
-    size_t room = 0;
+    struct stripes *stripes = argument;
+    char *text, *rest, *line;
     int code = 0, number = 0;
 
-    if (file == NULL)
-        return from_fail_code(error, -errno, stripes->config);
-    while (!code && getline(&line, &room, file) > 0) {
-        line[strcspn(line, "\r\n")] = '\0';
+    if ((int64_t)head->length < head->size)
+        return -EAGAIN;
+    text = rest = strndup((const char *)head->bytes, head->length);
+    if (text == NULL)
+        return from_no_memory(file);
+    for (; !code && (line = strsep(&rest, "\n")); number++) {
+        line[strcspn(line, "\r")] = '\0';
         code = read_line(stripes, line);
-        number++;
     }
-    stripes->bytes = ftello(file);
-    free(line);
-    fclose(file);
+    free(text);
+    stripes->bytes = head->size;
     if (code == -EINVAL)
-        return from_fail(error, code, stripes->config, "damaged config of HDF5 subfiles at line %d",
-                         number);
+        return from_wrong(file, "damaged config of HDF5 subfiles at line %d", number);
     if (code)
-        return from_fail_code(error, code, stripes->config);
+        return from_fail_code(file->error, code, file->path);
     if (stripes->stripe < 0 || stripes->count != (int64_t)stripes->paths.count ||
         vs_mul_capped(stripes->count, stripes->stripe) == INT64_MAX)
-        return from_fail(error, -EINVAL, stripes->config,
-                         "damaged config of HDF5 subfiles: it says %" PRId64 " and names %zu",
-                         vs_max(stripes->count, 0), stripes->paths.count);
+        return from_wrong(file,
+                          "damaged config of HDF5 subfiles: it says %" PRId64 " and names %zu",
+                          vs_max(stripes->count, 0), stripes->paths.count);
     return 0;
 }
 
@@ -271,15 +271,17 @@ static int64_t find_byte(const struct stripes *stripes, int64_t at, int64_t *loc
     return number % stripes->count;
 }
 
-static bool open_subfile(struct stripes *stripes, int64_t number)
+/* Opens a subfile, unless it was read last. Returns its descriptor or a negative errno. */
+static int open_subfile(struct stripes *stripes, int64_t number)
 {
+    int64_t size;
+
     if (stripes->fd >= 0 && stripes->open == number)
-        return true;
+        return stripes->fd;
     if (stripes->fd >= 0)
         close(stripes->fd);
-    stripes->fd = open(stripes->paths.list[number], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     stripes->open = number;
-    return stripes->fd >= 0;
+    return stripes->fd = from_open_regular(stripes->paths.list[number], &size);
 }
 
 /* Implements read of struct from_source. */
@@ -292,9 +294,9 @@ static int64_t read_stripes(void *self, void *buffer, size_t length, int64_t at)
         int64_t number = find_byte(stripes, at + done, &local, &room);
 
         room = vs_min(room, (int64_t)length - done);
-        got = open_subfile(stripes, number)
-                  ? from_read(&stripes->fd, (char *)buffer + done, (size_t)room, local)
-                  : -errno;
+        got = open_subfile(stripes, number);
+        if (got >= 0)
+            got = from_read(&stripes->fd, (char *)buffer + done, (size_t)room, local);
         done += vs_max(got, 0);
     }
     return got < 0 ? got : done;
@@ -371,9 +373,11 @@ static void place_parts(const struct stripes *stripes, struct from_file *file)
 
 static void list_stripes(struct stripes *stripes, struct from_file *file)
 {
+    struct from_file config = {
+        .error = file->error, .format = file->format, .path = stripes->config};
     struct from_source source = {.read = read_stripes, .self = stripes};
 
-    if (read_config(stripes, file->error) || measure_subfile(stripes, file->error))
+    if (from_head(&config, read_config, stripes) || measure_subfile(stripes, file->error))
         return;
     source.size = stripes->size;
     if (list_by_module(&source, file))

@@ -2,11 +2,9 @@
 #include "hdf5_private.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* HDF5 files, and the driver with which libhdf5 reads them. */
@@ -131,15 +129,13 @@ static hid_t open_source(struct from_hdf5_file *of)
 
 static int open_plain(struct from_hdf5_file *file)
 {
-    struct stat st;
-
-    file->fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file->fd < 0 || fstat(file->fd, &st) != 0)
-        return -errno;
+    file->plain = (struct from_source){.read = from_read, .self = &file->fd};
+    file->fd = from_open_regular(file->path, &file->plain.size);
+    if (file->fd < 0)
+        return file->fd;
     /* libhdf5 holds an exclusive lock while it writes. */
-    if (!S_ISREG(st.st_mode) || (flock(file->fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK))
+    if (flock(file->fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK)
         return -EINVAL;
-    file->plain = (struct from_source){from_read, &file->fd, st.st_size};
     file->source = &file->plain;
     return 0;
 }
