@@ -82,20 +82,6 @@ static void free_tile(struct from_nc_member *tile)
     free(tile->file.path);
 }
 
-/* Returns true if the file is a tile of a set: it has a model's attributes, and a number at the end
-   of its name or before .nc. */
-static bool is_set_tile(const struct from_file *file, const struct from_nc_header *header)
-{
-    struct from_nc_range *ranges = calloc(header->dimension_count + 1, sizeof(*ranges));
-    const char *wrong;
-    struct name name;
-    bool is_tile =
-        ranges && split_name(file->path, &name) && from_nc_tile(file, header, ranges, &wrong);
-
-    free(ranges);
-    return is_tile;
-}
-
 /* Finds the tiles of the file's set, ordered by number. */
 static int find_tiles(struct from_nc_members *set, struct from_file *file)
 {
@@ -111,6 +97,19 @@ static int find_tiles(struct from_nc_members *set, struct from_file *file)
     }
     from_paths_free(&paths);
     return code;
+}
+
+/* Names the dimensions of the variables. A set has them in the order of each of its tiles. */
+static void name_dimensions(struct from_file *file, const struct from_nc_header *header)
+{
+    for (size_t i = 0; i < file->count; i++) {
+        struct from_variable *variable = &file->variables[i];
+
+        variable->dims = json_array();
+        for (int d = 0; d < variable->dimensions; d++)
+            json_array_append_new(variable->dims,
+                                  json_string(header->dimensions[header->shapes[i][d]].name));
+    }
 }
 
 /*
@@ -129,6 +128,8 @@ static int set_read(struct from_file *file)
         code = from_fail_code(file->error, -ENOENT, file->path);
     if (!code)
         code = from_nc_merge(&set, file);
+    if (!code)
+        name_dimensions(file, &set.tiles[0].header);
     for (size_t i = 0; i < set.count; i++)
         free_tile(&set.tiles[i]);
     free(set.tiles);
@@ -160,10 +161,11 @@ static bool is_tile(const char *path)
 {
     struct from_nc_member tile = {.file.path = strdup(path)};
     struct vs_error error = {0};
-    bool is_one = tile.file.path && !read_tile(&tile, &error) && tile.model;
 
+    if (tile.file.path)
+        read_tile(&tile, &error);
     free_tile(&tile);
-    return is_one;
+    return tile.model;
 }
 
 /*
@@ -207,7 +209,7 @@ static void lengthen_file(struct from_file *file, int64_t size, int64_t end)
 }
 
 /* Completes a file that is not a tile. */
-static void complete_file(struct from_file *file, int64_t size, int64_t header_bytes)
+static void complete_file(struct from_file *file, int64_t size, const struct from_nc_header *header)
 {
     int64_t end = 0;
 
@@ -216,33 +218,21 @@ static void complete_file(struct from_file *file, int64_t size, int64_t header_b
             end = vs_max(end, from_end(&file->variables[i]));
     if (end > size)
         lengthen_file(file, size, end);
-    from_add_part(file, file->members ? file->path : NULL, 0, header_bytes);
+    from_add_part(file, file->members ? file->path : NULL, 0, header->bytes);
+    name_dimensions(file, header);
 }
 
-/* Names the dimensions of the variables, which a set has in the order of each of its tiles. */
-static void name_dimensions(struct from_file *file, const struct from_nc_header *header)
-{
-    for (size_t i = 0; i < file->count && i < header->shape_count; i++) {
-        struct from_variable *variable = &file->variables[i];
-
-        variable->dims = json_array();
-        for (int d = 0; d < variable->dimensions; d++)
-            json_array_append_new(variable->dims,
-                                  json_string(header->dimensions[header->shapes[i][d]].name));
-    }
-}
-
+/* Reads the file's set if it has a number at the end of its name or before .nc, and is a tile. */
 static int parse_netcdf(const struct from_bytes *head, struct from_file *file)
 {
     struct from_nc_header header;
+    struct name name;
     int code = from_nc_read(head, file, &header);
 
-    if (!code && is_set_tile(file, &header))
+    if (!code && split_name(file->path, &name) && is_tile(file->path))
         code = set_read(file);
     else if (!code)
-        complete_file(file, head->size, header.bytes);
-    if (!code)
-        name_dimensions(file, &header);
+        complete_file(file, head->size, &header);
     from_nc_free(&header);
     return code ? code : file->error->code;
 }

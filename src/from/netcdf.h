@@ -28,7 +28,7 @@ struct from_nc_header {
     size_t dimension_count, dimension_room;
     /* The numbers of the dimensions of each variable of struct from_file. */
     int64_t (*shapes)[FROM_DIMENSIONS_MAX];
-    size_t shape_count, shape_room;
+    size_t shape_room;
     struct from_nc_attribute *attributes;
     size_t attribute_count, attribute_room;
     int64_t records; /* from the header, or computed from the file's size */

@@ -187,11 +187,11 @@ static void read_dimensions(struct reader *r)
 static int64_t *add_shape(struct reader *r)
 {
     struct from_nc_header *header = r->header;
-    if (!VS_LIST_ROOM(header->shapes, header->shape_count, header->shape_room)) {
+    if (!VS_LIST_ROOM(header->shapes, r->file->count - 1, header->shape_room)) {
         from_no_memory(r->file);
         return NULL;
     }
-    return header->shapes[header->shape_count++];
+    return header->shapes[r->file->count - 1];
 }
 
 /* Reads a variable's dimensions. Until place_records, a nonzero stride marks a record variable. */
