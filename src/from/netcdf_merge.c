@@ -39,28 +39,28 @@ struct merge {
     bool *counts;               /* for each tile and slot: the tile's part belongs to the member */
 };
 
-/* Returns true if both tiles have the same variables with the same dimensions. Else sets *what to
-   the difference. */
-static bool is_alike(const struct from_nc_member *one, const struct from_nc_member *other,
-                     const char **what)
+/* Returns how a tile differs from one of the set in its variables or their dimensions; NULL: it
+   does not. */
+static const char *difference_of(const struct from_nc_member *other,
+                                 const struct from_nc_member *one)
 {
-    *what = "it is a tile of another model";
-    if (!other->model || strcmp(one->model, other->model) != 0)
-        return false;
-    *what = "its dimensions differ";
+    if (!other->model)
+        return "it is not a tile";
     if (one->header.dimension_count != other->header.dimension_count)
-        return false;
-    for (size_t d = 0; d < one->header.dimension_count; d++)
+        return "its dimensions differ";
+    if (strcmp(one->model, other->model) != 0)
+        return "it is a tile of another model";
+    for (size_t d = 0; d < one->header.dimension_count; d++) {
         if (strcmp(one->header.dimensions[d].name, other->header.dimensions[d].name) != 0 ||
-            !one->header.dimensions[d].length != !other->header.dimensions[d].length ||
-            one->ranges[d].whole != other->ranges[d].whole)
-            return false;
-    *what = "it has another number of records";
+            !one->header.dimensions[d].length != !other->header.dimensions[d].length)
+            return "its dimensions differ";
+        if (one->ranges[d].places != other->ranges[d].places)
+            return "it is a tile of another grid";
+    }
     if (one->header.records != other->header.records)
-        return false;
-    *what = "its variables differ";
+        return "it has another number of records";
     if (one->file.count != other->file.count)
-        return false;
+        return "its variables differ";
     for (size_t v = 0; v < one->file.count; v++) {
         const struct from_variable *mine = &one->file.variables[v];
         const struct from_variable *its = &other->file.variables[v];
@@ -68,9 +68,16 @@ static bool is_alike(const struct from_nc_member *one, const struct from_nc_memb
             mine->dimensions != its->dimensions ||
             memcmp(one->header.shapes[v], other->header.shapes[v],
                    (size_t)mine->dimensions * sizeof(**one->header.shapes)) != 0)
-            return false;
+            return "its variables differ";
     }
-    return true;
+    return NULL;
+}
+
+/* Records that a tile is not of the set. Returns -EINVAL. */
+static int refuse_tile(const struct from_nc_members *set, size_t number, const char *why)
+{
+    return from_wrong(&set->tiles[number].file, "not of the set of %s: %s", set->tiles[0].file.path,
+                      why);
 }
 
 /* Places tiles one after the other along a dimension, if only their numbers are known. */
@@ -106,20 +113,17 @@ static int place_in_grid(struct from_nc_members *set, size_t d)
 /* Completes the ranges of a dimension, and assigns each shared point to one tile, the later one. */
 static int complete_ranges(struct from_nc_members *set, size_t d)
 {
-    int64_t reach = 0, places = set->tiles[0].ranges[d].places;
+    int64_t reach = 0;
 
-    for (size_t i = 1; i < set->count; i++)
-        if (set->tiles[i].ranges[d].places != places)
-            return from_wrong(&set->tiles[i].file,
-                              "not of the set of %s: it is a tile of another grid",
-                              set->tiles[0].file.path);
-    if (places && place_in_grid(set, d))
+    if (set->tiles[0].ranges[d].places && place_in_grid(set, d))
         return -EINVAL;
     for (size_t i = 0; i < set->count; i++)
         reach = vs_max(reach, set->tiles[i].ranges[d].start + set->tiles[i].ranges[d].count);
     for (size_t i = 0; i < set->count; i++) {
         struct from_nc_range *range = &set->tiles[i].ranges[d];
         range->whole = range->whole < 0 ? reach : range->whole;
+        if (range->whole != set->tiles[0].ranges[d].whole)
+            return refuse_tile(set, i, "its dimensions differ");
         if (range->start + range->count < range->whole)
             range->count -= range->shared;
     }
@@ -139,15 +143,12 @@ static bool is_same_place(const struct from_nc_member *one, const struct from_nc
 /* Checks that the tiles belong together, and completes their ranges. */
 static int check_tiles(struct from_nc_members *set)
 {
-    const struct from_nc_member *first = &set->tiles[0];
-    const char *what = "it is not a tile";
-
-    for (size_t i = 0; i < set->count; i++)
-        if (!set->tiles[i].model ||
-            set->tiles[i].header.dimension_count != first->header.dimension_count)
-            return from_wrong(&set->tiles[i].file, "not of the set of %s: %s", first->file.path,
-                              set->tiles[i].model ? "its dimensions differ" : what);
-    for (size_t d = 0; d < first->header.dimension_count; d++)
+    for (size_t i = 0; i < set->count; i++) {
+        const char *why = difference_of(&set->tiles[i], &set->tiles[0]);
+        if (why)
+            return refuse_tile(set, i, why);
+    }
+    for (size_t d = 0; d < set->tiles[0].header.dimension_count; d++)
         if (complete_ranges(set, d))
             return -EINVAL;
     for (size_t i = 1; i < set->count; i++)
@@ -155,10 +156,6 @@ static int check_tiles(struct from_nc_members *set)
             if (is_same_place(&set->tiles[i], &set->tiles[k]))
                 return from_wrong(&set->tiles[i].file, "it has the same position as %s",
                                   set->tiles[k].file.path);
-    for (size_t i = 1; i < set->count; i++)
-        if (!is_alike(first, &set->tiles[i], &what))
-            return from_wrong(&set->tiles[i].file, "not of the set of %s: %s", first->file.path,
-                              what);
     return 0;
 }
 
