@@ -35,11 +35,9 @@ struct reader {
     char kind[TEXT_MAX], name[TEXT_MAX], compression[TEXT_MAX];
     int64_t version, bits, axes, seen, groups, parameters, fields;
     int64_t shape[FROM_DIMENSIONS_MAX]; /* the fastest dimension first */
-    int64_t first;                      /* the length of the first axis */
-    int64_t values;                     /* product of the axes' lengths */
-    int64_t behind;                     /* product of all but the first axis */
+    int64_t behind;                     /* product of the lengths of all axes but the first */
     bool has_groups, is_compressed;
-    char (*forms)[FORM_MAX]; /* of the columns of a table */
+    char forms[FIELDS_MAX][FORM_MAX]; /* of the columns of a table */
 };
 
 /* Returns -1. */
@@ -51,17 +49,13 @@ static int64_t fail_fits(struct reader *r, const char *what)
 
 static void start_unit(struct reader *r)
 {
-    memset(r->forms, 0, FIELDS_MAX * sizeof(*r->forms));
     *r = (struct reader){.source = r->source,
                          .file = r->file,
                          .at = r->at,
                          .unit = r->unit,
-                         .forms = r->forms,
                          .bits = -1,
                          .axes = -1,
                          .groups = 1,
-                         .first = 1,
-                         .values = 1,
                          .behind = 1};
 }
 
@@ -124,10 +118,7 @@ static void read_axis(struct reader *r, int64_t axis, struct from_span value)
     }
     if (axis <= FROM_DIMENSIONS_MAX)
         r->shape[axis - 1] = length;
-    if (axis == 1)
-        r->first = length;
-    if (__builtin_mul_overflow(r->values, length, &r->values) ||
-        (axis > 1 && __builtin_mul_overflow(r->behind, length, &r->behind)))
+    if (axis > 1 && __builtin_mul_overflow(r->behind, length, &r->behind))
         fail_fits(r, "more than 2^63-1 values");
 }
 
@@ -164,7 +155,6 @@ static bool read_card(struct reader *r, bool is_first)
 {
     char text[CARD];
     int64_t got = r->file->error->code ? 0 : r->source->read(r->source->self, text, CARD, r->at);
-    struct from_span key = {text, 8}, value = {text + 10, CARD - 10};
 
     if (got != CARD || (is_first && memcmp(text, r->unit ? "XTENSION" : "SIMPLE  ", 8) != 0)) {
         /* After the last unit there may be other data. */
@@ -176,17 +166,11 @@ static bool read_card(struct reader *r, bool is_first)
         return false;
     }
     r->at += CARD;
-    while (key.length && text[key.length - 1] == ' ')
-        key.length--;
+    struct from_span key = from_span_trim(text, text + 8);
     if (from_span_is(key, "END"))
         return false;
-    if (text[8] != '=' || text[9] != ' ')
-        return true;
-    for (; value.length && *value.at == ' '; value.length--)
-        value.at++;
-    while (value.length && value.at[value.length - 1] == ' ')
-        value.length--;
-    read_value(r, key, value);
+    if (text[8] == '=' && text[9] == ' ')
+        read_value(r, key, from_span_trim(text + 10, text + CARD));
     return true;
 }
 
@@ -194,16 +178,15 @@ static bool read_card(struct reader *r, bool is_first)
    filled. */
 static int64_t check_unit(struct reader *r)
 {
-    int64_t values = r->has_groups && !r->first ? r->behind : r->values, bytes;
+    int64_t first = r->axes && r->has_groups && !r->shape[0] ? 1 : r->shape[0], bytes;
 
     if (r->axes < 0 || r->axes > AXES_MAX || r->seen != r->axes || r->groups < 0 ||
         r->parameters < 0 ||
         (r->bits != 8 && r->bits != 16 && r->bits != 32 && r->bits != 64 && r->bits != -32 &&
          r->bits != -64))
         return fail_fits(r, "invalid BITPIX, NAXIS, PCOUNT or GCOUNT");
-    if (r->axes == 0)
-        values = 0;
-    if (__builtin_add_overflow(values, r->parameters, &bytes) ||
+    if (__builtin_mul_overflow(first, r->behind, &bytes) ||
+        __builtin_add_overflow(bytes, r->parameters, &bytes) ||
         __builtin_mul_overflow(bytes, r->groups, &bytes) ||
         __builtin_mul_overflow(bytes, labs(r->bits) / 8, &bytes) || bytes > INT64_MAX - BLOCK)
         return fail_fits(r, "more than 2^63-1 bytes");
@@ -220,10 +203,7 @@ static struct from_variable *add_unit(struct reader *r)
         snprintf(text, sizeof(text), "%s,%lld", r->name, (long long)r->version);
     else
         snprintf(text, sizeof(text), "%s", r->name[0] ? r->name : r->unit ? "" : "PRIMARY");
-    bool taken = !text[0];
-    for (size_t i = 0; i < r->file->count; i++)
-        taken = taken || !strcmp(r->file->variables[i].name, text);
-    if (taken)
+    if (!text[0] || from_find(r->file, text) >= 0)
         snprintf(text, sizeof(text), "HDU%lld", (long long)r->unit);
     return from_add(r->file, text, strlen(text));
 }
@@ -278,7 +258,7 @@ static void add_table(struct reader *r, struct from_variable *variable)
     json_t *row = from_struct();
     int64_t at = 0, bytes;
 
-    variable->size = r->first;
+    variable->size = r->shape[0];
     variable->dimensions = 1;
     variable->shape[0] = r->behind;
     variable->datarep = "big-endian";
@@ -289,12 +269,12 @@ static void add_table(struct reader *r, struct from_variable *variable)
         if (type)
             from_member(row, at, type);
     }
-    if (!variable->reason && at != r->first)
+    if (!variable->reason && at != r->shape[0])
         from_refuse(variable, "columns have %lld bytes, and rows %lld", (long long)at,
-                    (long long)r->first);
+                    (long long)r->shape[0]);
     if (!at)
         from_refuse(variable, "it has no columns");
-    variable->etype = from_spaced(row, r->first);
+    variable->etype = from_spaced(row, r->shape[0]);
 }
 
 static void add_variable(struct reader *r)
@@ -350,14 +330,10 @@ static bool is_fits(const struct from_bytes *head)
 
 static int scan_fits(const struct from_bytes *head, struct from_file *file)
 {
-    struct reader r = {
-        .source = head->source, .file = file, .forms = calloc(FIELDS_MAX, sizeof(*r.forms))};
+    struct reader r = {.source = head->source, .file = file};
 
-    if (!r.forms)
-        return from_no_memory(file);
     while (!r.ended && !file->error->code && r.at < head->size)
         read_unit(&r);
-    free(r.forms);
     return file->error->code;
 }
 

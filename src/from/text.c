@@ -10,7 +10,7 @@
 
 /* Lines and spans. */
 
-static struct from_span trim_span(const char *at, const char *end)
+struct from_span from_span_trim(const char *at, const char *end)
 {
     while (at < end && isspace((unsigned char)*at))
         at++;
@@ -33,7 +33,7 @@ bool from_lines_next(struct from_lines *lines, struct from_span *line)
     const char *newline = memchr(lines->at, '\n', (size_t)(lines->end - lines->at));
     const char *end = newline ? newline : lines->end;
 
-    *line = trim_span(lines->at, end);
+    *line = from_span_trim(lines->at, end);
     lines->at = newline ? newline + 1 : end;
     lines->number++;
     return true;
@@ -68,8 +68,8 @@ bool from_span_split(struct from_span span, const char *marks, struct from_span 
 
     for (const char *at = span.at; at < end; at++)
         if (*at && strchr(marks, *at)) {
-            *left = trim_span(span.at, at);
-            *right = trim_span(at + 1, end);
+            *left = from_span_trim(span.at, at);
+            *right = from_span_trim(at + 1, end);
             return true;
         }
     return false;

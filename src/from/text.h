@@ -34,6 +34,9 @@ bool from_span_is(struct from_span span, const char *word);
 
 struct from_span from_span_of(const char *text);
 
+/* Returns the text from at to end without blanks at its ends. */
+struct from_span from_span_trim(const char *at, const char *end);
+
 /* Splits at the first of the marks, and trims blanks from both parts. */
 bool from_span_split(struct from_span span, const char *marks, struct from_span *left,
                      struct from_span *right);
