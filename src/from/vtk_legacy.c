@@ -140,12 +140,10 @@ static void decode_name(char *name)
     char *to = name;
 
     for (const char *from = name; *from; from++) {
-        unsigned char hex[3] = {0};
+        unsigned char c;
         if (*from == '%' && isxdigit((unsigned char)from[1]) && isxdigit((unsigned char)from[2])) {
-            hex[0] = (unsigned char)from[1];
-            hex[1] = (unsigned char)from[2];
-            char c = (char)strtol((char *)hex, NULL, 16);
-            *to++ = c ? c : '?';
+            sscanf(from + 1, "%2hhx", &c);
+            *to++ = c ? (char)c : '?';
             from += 2;
         } else {
             *to++ = *from;
