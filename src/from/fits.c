@@ -166,7 +166,9 @@ static bool read_card(struct reader *r, bool is_first)
         return false;
     }
     r->at += CARD;
-    struct from_span key = from_span_trim(text, text + 8);
+    struct from_span key = {text, 8}; /* it begins at the left */
+    while (key.length && text[key.length - 1] == ' ')
+        key.length--;
     if (from_span_is(key, "END"))
         return false;
     if (text[8] == '=' && text[9] == ' ')
@@ -203,7 +205,10 @@ static struct from_variable *add_unit(struct reader *r)
         snprintf(text, sizeof(text), "%s,%lld", r->name, (long long)r->version);
     else
         snprintf(text, sizeof(text), "%s", r->name[0] ? r->name : r->unit ? "" : "PRIMARY");
-    if (!text[0] || from_find(r->file, text) >= 0)
+    bool taken = !text[0];
+    for (size_t i = 0; i < r->file->count; i++)
+        taken = taken || !strcmp(r->file->variables[i].name, text);
+    if (taken)
         snprintf(text, sizeof(text), "HDU%lld", (long long)r->unit);
     return from_add(r->file, text, strlen(text));
 }

@@ -237,6 +237,8 @@ static int read_config(struct from_file *file, const struct from_bytes *head, vo
 
     if ((int64_t)head->length < head->size)
         return -EAGAIN;
+    if (memchr(head->bytes, '\0', head->length))
+        return from_wrong(file, "damaged config of HDF5 subfiles: it contains a NUL byte");
     text = rest = strndup((const char *)head->bytes, head->length);
     if (text == NULL)
         return from_no_memory(file);

@@ -156,14 +156,15 @@ static bool goes_by(const char *entry, const char *name)
            (length == before || (length == before + behind && !strcmp(name + before, SUFFIX)));
 }
 
-/* Returns true if the file's attributes declare it a tile. */
-static bool is_tile(const char *path)
+/* Returns true if the file's attributes declare it a tile. Fills error if it cannot be read. */
+static bool is_tile(const char *path, struct vs_error *error)
 {
     struct from_nc_member tile = {.file.path = strdup(path)};
-    struct vs_error error = {0};
 
     if (tile.file.path)
-        read_tile(&tile, &error);
+        read_tile(&tile, error);
+    else
+        from_fail_code(error, -ENOMEM, path);
     free_tile(&tile);
     return tile.model;
 }
@@ -178,9 +179,12 @@ static char *set_find(const char *name)
     char *first = NULL;
 
     from_paths_find(&paths, NULL, name, goes_by);
-    for (size_t i = 0; i < paths.count && first == NULL; i++)
-        if (is_tile(paths.list[i]))
+    for (size_t i = 0; i < paths.count && first == NULL; i++) {
+        struct vs_error unread = {0};
+
+        if (is_tile(paths.list[i], &unread))
             first = strdup(paths.list[i]);
+    }
     from_paths_free(&paths);
     return first;
 }
@@ -228,10 +232,11 @@ static int parse_netcdf(const struct from_bytes *head, struct from_file *file)
     struct from_nc_header header;
     struct name name;
     int code = from_nc_read(head, file, &header);
+    bool tile = !code && split_name(file->path, &name) && is_tile(file->path, file->error);
 
-    if (!code && split_name(file->path, &name) && is_tile(file->path))
+    if (!code && tile)
         code = set_read(file);
-    else if (!code)
+    else if (!code && !file->error->code)
         complete_file(file, head->size, &header);
     from_nc_free(&header);
     return code ? code : file->error->code;

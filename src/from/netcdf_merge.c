@@ -39,8 +39,8 @@ struct merge {
     bool *counts;               /* for each tile and slot: the tile's part belongs to the member */
 };
 
-/* Returns how a tile differs from one of the set in its variables or their dimensions; NULL: it
-   does not. */
+/* Returns why a tile does not belong to the set of another one. NULL: it does, as far as its header
+   says. */
 static const char *difference_of(const struct from_nc_member *other,
                                  const struct from_nc_member *one)
 {

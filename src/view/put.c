@@ -68,8 +68,9 @@ static int copy_input(struct copy *copy)
     do {
         got = fread(copy->buffer, 1, CHUNK, stdin);
         if (ferror(stdin)) {
+            int error = -errno;
             view_progress_end(&copy->progress);
-            return view_failed("standard input", -errno);
+            return view_failed("standard input", error);
         }
         status = write_chunk(copy, got);
         view_progress_step(&copy->progress, copy->offset - begin);

@@ -280,8 +280,8 @@ gaps_spec() {
 END
 }
 
-# mount_new scatter|blocks|gaps [BYTES] [OPTION...]: makes the spec by that function (scatter_spec
-# ...), whose argument is BYTES, and mounts it at $mnt with options of mpiio-mount.
+# mount_new KIND [BYTES] [OPTION...]: makes the spec by the function KIND_spec (scatter_spec, or one
+# of the topic), whose argument is BYTES, and mounts it at $mnt with options of mpiio-mount.
 mount_new() {
     local kind=$1 bytes=()
     shift
@@ -355,6 +355,7 @@ one_line() {
     echo "$stderr"
     # shellcheck disable=SC2053 # a pattern
     [[ $stderr = $2 && $stderr != *$'\n'* ]]
+    [ -z "$output" ]
 }
 
 # fails STATUS MESSAGE COMMAND...: mpiio-view must complain in this way.
