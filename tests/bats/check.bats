@@ -164,9 +164,8 @@ END
         mpiio-view check m.json >out 2>err
     diff want out
     [ ! -s err ]
-    run -1 --separate-stderr \
+    job_line 1 "mpiio-view: m.json:1:30: /members: member 0, $tmp/m0: Input/output error" \
         strace -f -qq -o calls -P "$tmp/m0" -e inject=openat:error=EIO mpiio-view check m.json
-    [ "$stderr" = "mpiio-view: m.json:1:30: /members: member 0, $tmp/m0: Input/output error" ]
 }
 
 @test "check: byte order" {

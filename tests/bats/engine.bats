@@ -274,7 +274,7 @@ first_epoch() {
         --file="$file" --fail=hello-other --fail-node=2 --wait="$file.before"
     [ "$stderr" = "mpiio-engine: $(hostname): $file.before: not the same file here as on node 0 ($(hostname))" ]
     for store in auto posix mpiio; do
-        one_line 1 "mpiio-engine: $(hostname): $file: another file than the daemon has open*" \
+        job_line 1 "mpiio-engine: $(hostname): $file: another file than the daemon has open*" \
             start_engines 2 "$fake" -- --file="$file" --identity="$file.before" --store=$store
     done
     cmp "$file" "$file.before"
@@ -286,7 +286,7 @@ first_epoch() {
     [ "$stderr" = "mpiio-engine: $(hostname): cannot start $tmp/none: No such file or directory" ]
     local store
     for store in auto posix mpiio; do
-        one_line 1 "mpiio-engine: $(hostname): $tmp/field.dat: cannot open: No such file*" \
+        job_line 1 "mpiio-engine: $(hostname): $tmp/field.dat: cannot open: No such file*" \
             start_engines 3 "$fake" -- --file="$tmp/field.dat" --store=$store
     done
     nothing_left

@@ -351,11 +351,16 @@ complains() {
 # one_line STATUS PATTERN COMMAND...: the command must print one line, which matches, on standard
 # error, and exit with this status.
 one_line() {
+    job_line "$@"
+    [ -z "$output" ]
+}
+
+# job_line STATUS PATTERN COMMAND...: the same for a command that may print on standard output.
+job_line() {
     run -"$1" --separate-stderr "${@:3}"
     echo "$stderr"
     # shellcheck disable=SC2053 # a pattern
     [[ $stderr = $2 && $stderr != *$'\n'* ]]
-    [ -z "$output" ]
 }
 
 # fails STATUS MESSAGE COMMAND...: mpiio-view must complain in this way.

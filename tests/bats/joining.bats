@@ -44,7 +44,7 @@ END
     as_root install -d -o root -m 755 m1
     user_folder m2
     for _ in {1..3}; do
-        one_line 1 "nodes: $(hostname): $tmp/m1: cannot mount: *$tmp/m1" as_user "$(mpich_mpiexec)" -n 3 \
+        job_line 1 "nodes: $(hostname): $tmp/m1: cannot mount: *$tmp/m1" as_user "$(mpich_mpiexec)" -n 3 \
             "$MPIIO_SBIN/mpiio-engine-mpich" --name nodes -- -o ro s.json "$tmp/m%n" </dev/null
         nothing_left
     done
@@ -64,7 +64,7 @@ esac
 exec "$MPIIO_SBIN/mpiio-fused" "\$@"
 END
     SECONDS=0
-    one_line 1 "nodes: $(hostname): $tmp/m0: cannot mount: *$tmp/m0" as_user "$(mpich_mpiexec)" -n 2 \
+    job_line 1 "nodes: $(hostname): $tmp/m0: cannot mount: *$tmp/m0" as_user "$(mpich_mpiexec)" -n 2 \
         "$MPIIO_SBIN/mpiio-engine-mpich" --name nodes "--daemon=$tmp/mpiio-fused" -- -o ro s.json "$tmp/m%n" </dev/null
     [ "$SECONDS" -lt 20 ]
     nothing_left
