@@ -62,9 +62,20 @@ sighandler_t bsd_signal(int number, sighandler_t handler);
 sighandler_t __sysv_signal(int number, sighandler_t handler);
 
 CATCH_SIGNAL(signal, SA_RESTART)
+CATCH_SIGNAL(ssignal, SA_RESTART)
 CATCH_SIGNAL(bsd_signal, SA_RESTART)
 CATCH_SIGNAL(sysv_signal, SA_RESETHAND | SA_NODEFER)
 CATCH_SIGNAL(__sysv_signal, SA_RESETHAND | SA_NODEFER)
+
+/* Obsolete, and declared as deprecated. */
+CATCH sighandler_t sigset(int number, sighandler_t handler)
+{
+    struct sigaction action = {.sa_flags = 0};
+
+    action.sa_handler = handler;
+    run_see_action(number, &action);
+    return RUN_NEXT_NAMED(sighandler_t(*)(int, sighandler_t), "sigset")(number, handler);
+}
 
 /* Stores the program's action for SIGBUS. Returns true if the program ignores the signal. */
 static bool is_ignored(struct sigaction *action)
